@@ -13,11 +13,18 @@ if TYPE_CHECKING:
     from server.app import App
 
 SHOWN = 50
+MOST_SHOWN = 100_000
 
 
 @click.command()
 @click.option("--of", "email", help="Only of the person with this address.")
-@click.option("--limit", default=SHOWN, show_default=True, help="How many to show.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, MOST_SHOWN),
+    default=SHOWN,
+    show_default=True,
+    help="How many to show.",
+)
 @click.option("--realm", help=WHICH_REALM)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @place_options

@@ -46,7 +46,7 @@ def print_config(*, changed: bool, as_json: bool, config: Path | None, data: Pat
 
 def _value(settings: "Settings", name: str, source: "SettingSource", *, as_json: bool) -> Cell:
     """Return the value as a settings file would have it; None if there is none."""
-    from server.settings.secret_names import SECRET_SETTINGS
+    from server.settings.secret_names import SECRET_SETTINGS, passwords_in
 
     value = getattr(settings, "data_directory" if name == "data" else name)
     if name in SECRET_SETTINGS:
@@ -55,6 +55,8 @@ def _value(settings: "Settings", name: str, source: "SettingSource", *, as_json:
         return value
     if isinstance(value, bool):
         return "on" if value else "off"
+    if isinstance(value, str) and passwords_in(value):
+        return "[secret]"
     text = ", ".join(sorted(map(str, value))) if isinstance(value, frozenset) else str(value)
     return text or None if as_json else _line(text) or None
 

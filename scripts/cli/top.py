@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import math
 import shutil
 import sys
 import time
@@ -32,10 +33,18 @@ OTHER_SCREEN, OWN_SCREEN = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 TOP_LEFT, REST_OF_LINE, REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
 
 
+def _checked_interval(_context: click.Context, _option: click.Parameter, seconds: float) -> float:
+    """Refuse what is no number, which is in any range."""
+    if math.isnan(seconds):
+        raise click.BadParameter("it is not a number.")
+    return seconds
+
+
 @click.command()
 @click.option(
     "--interval",
     type=click.FloatRange(min=0.5, max=60),
+    callback=_checked_interval,
     default=2.0,
     show_default=True,
     help="Seconds between two looks.",

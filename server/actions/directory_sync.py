@@ -182,7 +182,7 @@ async def _reopen(tx: Tx, user_id: UserId, *, now: datetime) -> None:
     await reactivate_user(tx, user_id, now=now)
     said = (await scim.accounts(await tx.connection(), tx.realm_id, [user_id]))[user_id]
     attributes = {name: value for name, value in said.attributes.items() if name != CLOSED_BY}
-    back = replace(said, attributes=attributes, closed_at=None, modified_at=now)
+    back = replace(said, attributes=attributes, modified_at=now)
     await scim.put_account(await tx.changing(), tx.realm_id, back)
 
 

@@ -56,14 +56,17 @@ class WrongCodeError(AuthenticationFailedError):
 
 
 class SecondFactorRequiredError(DomainError):
-    """The password alone signs this account in nowhere; clients go through a browser."""
+    """The password alone is not enough for this account; clients go through a browser."""
 
     code = "SECOND_FACTOR_REQUIRED"
     status = 403
 
     def __init__(self, login_url: str) -> None:
         super().__init__(
-            _("This account signs in with a second factor. Sign in with your browser."),
+            _(
+                "This account signs in with a second factor, or has to set one up. Sign in with"
+                " your browser."
+            ),
             login_url=login_url,
         )
 

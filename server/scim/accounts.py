@@ -90,7 +90,7 @@ def wanted_account(user: ScimUser, old: ScimUser | None = None) -> WantedAccount
         email=email,
         full_name=None if name is None else as_full_name(name, email=email),
         role=_wanted_role(user, old),
-        is_active=user.active is not False,
+        is_active=_wanted_active(user, old),
         attributes={name: value for name, value in kept.items() if value},
     )
 
@@ -153,6 +153,13 @@ def _names(user: ScimUser) -> tuple[str, str, str]:
     name = user.name or ScimName()
     parts = " ".join(part for part in (name.given_name, name.family_name) if part)
     return user.display_name or "", name.formatted or "", parts
+
+
+def _wanted_active(user: ScimUser, old: ScimUser | None) -> bool:
+    """Return whether the account is to be active; without a value, as before, or else yes."""
+    if user.active is not None:
+        return bool(user.active)
+    return old is None or old.active is not False
 
 
 def _wanted_role(user: ScimUser, old: ScimUser | None) -> int | None:

@@ -51,6 +51,7 @@ MAX_OPERATIONS: Final = 100
 """Maximum number of operations of a PATCH: each takes milliseconds of a large group."""
 MAX_SEARCH_CHARACTERS: Final = 4_000
 """Maximum length of a filter, and of the body of a search, which bounds the time to parse it."""
+MAX_PROBLEMS: Final = 5
 MAX_ATTEMPTS: Final = 20
 """Number of attempts at a change without conditions while others change the same resource."""
 TOO_MANY: Final = marked(
@@ -169,7 +170,8 @@ async def answer(
     for attempt in range(1, MAX_ATTEMPTS + 1):
         try:
             return await _handle(services, handler, request)
-        except SCIMException as error:
+        except SCIMException as raised:
+            error = _explained(raised)
             is_overtaken = isinstance(error, PreconditionFailedException) and not is_conditional
             if not is_overtaken or attempt == MAX_ATTEMPTS:
                 return SERVICE.error_response(error)
@@ -198,6 +200,16 @@ async def _handle(
         if refusal.status != InvalidValueException.status:
             raise
         raise InvalidValueException(detail=refusal.message) from refusal
+
+
+def _explained(error: SCIMException) -> SCIMException:
+    """Return the error for an invalid value with what is wrong, and nothing of the library."""
+    # The library's own error of a value (pydantic's) has them one by one.
+    errors = getattr(error.__cause__ or error.__context__, "errors", None)
+    if errors is None or "validation error" not in (error.detail or ""):
+        return error
+    problems = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in errors()]
+    return InvalidValueException(detail="; ".join(problems[:MAX_PROBLEMS]))
 
 
 def _check_size(request: ScimRequest) -> None:

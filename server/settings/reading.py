@@ -232,6 +232,7 @@ class _SettingsCollector:
                 settings = msgspec.convert(self.values, Settings, strict=False, dec_hook=_decode)
             except msgspec.ValidationError as error:
                 self._explain(error)
+        self._check_paths(settings)
         data = self._data_directory(settings.data_directory)
         self._check_addresses(settings)
         self._check_places(settings)
@@ -240,6 +241,15 @@ class _SettingsCollector:
         if self._problems:
             raise SettingsError(self._problems)
         return msgspec.structs.replace(settings, data_directory=data)
+
+    def _check_paths(self, settings: Settings) -> None:
+        """Refuse empty paths, which would name the current directory."""
+        names = dict(
+            zip(settings.__struct_encode_fields__, settings.__struct_fields__, strict=True)
+        )
+        for name, value in self.values.items():
+            if value == "" and isinstance(getattr(settings, names[name]), Path):
+                self._problems.append(f"{self.sources[name]} is empty: name a path, or unset it.")
 
     def _data_directory(self, path: Path) -> Path:
         """Return the absolute path."""

@@ -480,3 +480,23 @@ def processes(url: str) -> list[dict[str, Any]]:
         "processes"
     ]
     return found
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("audit", "--limit", "-1"),
+        ("audit", "--limit", "99999999999999999999"),
+        ("activity", "--limit", "0"),
+        ("top", "--once", "--interval", "nan"),
+    ],
+)
+def test_numbers_out_of_range_are_refused_by_name(arguments: tuple[str, ...]):
+    done = parley(*arguments)
+    assert done.status == 2
+    assert f"Invalid value for '{arguments[-2]}'" in done.err
+
+
+def test_passwords_in_addresses_are_not_shown():
+    done = parley("config", PARLEY_S3_ENDPOINT="http://ada:canary@s3.example.com")
+    assert "canary" not in done.out + done.err

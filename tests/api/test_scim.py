@@ -360,3 +360,46 @@ async def test_concurrent_requests(directory, make):
     await asyncio.gather(*(directory.patch(path, each, status=204) for each in added))
     members = (await directory.call("GET", path))["members"]
     assert {int(each["value"]) for each in members} == {each.user_id for each in people}
+
+
+async def test_who_is_active_again_still_counts_as_deactivated(directory, make):
+    people = [
+        await directory.call(
+            "POST", "/Users", {"schemas": [USER_SCHEMA], "userName": f"p{n}@x.example"}, status=201
+        )
+        for n in range(4)
+    ]
+    closed = {"op": "replace", "path": "active", "value": False}
+    for person in people[:3]:
+        await directory.patch(f"/Users/{person['id']}", closed)
+        await directory.patch(f"/Users/{person['id']}", closed | {"value": True})
+    patch = {"schemas": [PATCH_SCHEMA], "Operations": [closed]}
+    await directory.refused("PATCH", f"/Users/{people[3]['id']}", patch, status=429)
+    assert (await row_of(make, people[3])).is_active
+
+
+async def test_no_value_reactivates_nobody(directory, make):
+    ada = await directory.call("POST", "/Users", okta_user(active=False), status=201)
+    path = f"/Users/{ada['id']}"
+    await directory.patch(path, {"op": "replace", "path": "active", "value": None})
+    left_out = {name: value for name, value in okta_user().items() if name != "active"}
+    assert not (await directory.call("PUT", path, left_out))["active"]
+    assert not (await row_of(make, ada)).is_active
+    patch = {
+        "schemas": [PATCH_SCHEMA],
+        "Operations": [{"op": "replace", "path": "active", "value": "maybe"}],
+    }
+    words = await directory.refused("PATCH", path, patch, status=400, kind="invalidValue")
+    assert words.startswith("active: ")
+    assert "pydantic" not in words
+
+
+async def test_the_address_of_an_unmanaged_account_is_its_user_name(directory, owner):
+    ada = await directory.call("POST", "/Users", okta_user(), status=201)
+    patch = {
+        "schemas": [PATCH_SCHEMA],
+        "Operations": [{"op": "replace", "path": "userName", "value": owner.email.upper()}],
+    }
+    await directory.refused("PATCH", f"/Users/{ada['id']}", patch, status=409, kind="uniqueness")
+    found = await directory.found(f'/Users?filter=userName eq "{owner.email}"')
+    assert [each["id"] for each in found] == [str(owner.user.user_id)]

@@ -530,3 +530,9 @@ def test_a_parameter_of_the_brokers_address_that_is_none_is_named():
 )
 def test_places_of_every_kind_are_taken(variable: str, value: str):
     load_settings(environ={**LDAP, variable: value})
+
+
+@pytest.mark.parametrize("variable", ["PARLEY_DATA", "PARLEY_LDAP_CA"])
+def test_an_empty_path_is_not_the_current_directory(variable: str):
+    with pytest.raises(SettingsError, match=f"{variable} is empty"):
+        load_settings(environ={variable: ""})

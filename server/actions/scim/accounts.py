@@ -116,7 +116,8 @@ async def change_account(
     realm = await lock_as_owner(tx, actor)
     row, said = await _locked(tx, known)
     await _check_free(tx, wanted, user_id)
-    closed_at = None if said is None or wanted.is_active else said.closed_at
+    # Kept when it is reactivated: what a directory deactivates over and over counts, too.
+    closed_at = None if said is None else said.closed_at
     attributes = dict(wanted.attributes)
 
     if wanted.is_active and not row.is_active:
@@ -179,6 +180,11 @@ async def _check_free(tx: Tx, wanted: WantedAccount, user_id: UserId | None = No
     ):
         if other.user_id != user_id:
             raise AccountTakenError("Another account has this userName or externalId.")
+    # The address of an account of which directories have said nothing is its user name.
+    called = await users.by_emails(connection, tx.realm_id, [wanted.user_name])
+    known = await scim.accounts(connection, tx.realm_id, [row.user_id for row in called])
+    if any(row.user_id != user_id and row.user_id not in known for row in called):
+        raise AccountTakenError("Another account has this userName.")
     for row in await users.by_emails(connection, tx.realm_id, [wanted.email]):
         if user_id not in (None, row.user_id):
             raise AccountTakenError(_("Email '{email}' is already in use.", email=row.email))
