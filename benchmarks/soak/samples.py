@@ -69,7 +69,7 @@ class Samples:
 
     def note_table(self, row: tuple[Any, ...]) -> None:
         name, live, dead, vacuumed, _, trigger = row
-        self.tables[name].append(DeadRows(dead, trigger))
+        self.tables[name].append(DeadRows(dead, trigger, vacuumed))
         self.most_rows[name] = max(self.most_rows[name], live)
         if vacuumed is not None and self._vacuumed.get(name) != vacuumed:
             self._vacuumed[name] = vacuumed

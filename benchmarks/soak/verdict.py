@@ -20,7 +20,7 @@ DEAD_FACTOR = 3.0
 """Dead rows may be so many times what starts an autovacuum."""
 DEAD_FLOOR = 5_000
 DEAD_SAMPLES = 4
-"""Dead rows may be above it for fewer samples than this, one after the other."""
+"""Dead rows may be above it for fewer samples than this between two autovacuums."""
 
 
 @dataclass(slots=True)
@@ -79,6 +79,8 @@ class DeadRows:
 
     dead: int
     trigger: float
+    vacuumed_at: str | None = None
+    """When an autovacuum was last through: what is dead after that is newly dead."""
 
 
 def growing(series: Sequence[Series], warm_up: float) -> Iterator[str]:
@@ -119,8 +121,11 @@ def unvacuumed(tables: Mapping[str, Sequence[DeadRows]]) -> Iterator[str]:
     """Tables with far more dead rows than start an autovacuum, for several samples."""
     for name, samples in tables.items():
         run = longest = 0
+        vacuumed_at: str | None = None
         for each in samples:
             is_behind = each.dead > max(DEAD_FACTOR * each.trigger, DEAD_FLOOR)
+            if each.vacuumed_at != vacuumed_at:
+                run, vacuumed_at = 0, each.vacuumed_at
             run = run + 1 if is_behind else 0
             longest = max(longest, run)
         if longest >= DEAD_SAMPLES:

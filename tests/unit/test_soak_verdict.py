@@ -47,3 +47,5 @@ def test_dead_rows_are_a_problem_when_they_stay():
     few, many = DeadRows(100, 3_000), DeadRows(20_000, 3_000)
     assert list(unvacuumed({"users": [few, many, many, few, many]})) == []
     assert list(unvacuumed({"users": [few, many, many, many, many]}))
+    new_each_time = [DeadRows(20_000, 3_000, f"10:0{minute}") for minute in range(6)]
+    assert list(unvacuumed({"users": new_each_time})) == []
