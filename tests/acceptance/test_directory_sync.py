@@ -18,7 +18,7 @@ NAMES = ("ada", "bob", "cem", "dan", "eva")
 
 
 @pytest_asyncio.fixture
-async def sync(make, database_url, people, certificate):
+async def sync(make, database_url, people, certificate, tmp_path):
     """`parley directory sync` with five people, all of which have signed in before."""
     await make.change_settings(authentication_methods=["LDAP"])
     await make.user("Owner", role=OWNER, email="owner@example.com")
@@ -31,6 +31,7 @@ async def sync(make, database_url, people, certificate):
     )
     settings = {
         "DATABASE_URL": database_url,
+        "PARLEY_DATA": str(tmp_path),
         "PARLEY_LDAP_URL": people.url,
         "PARLEY_LDAP_CA": str(certificate.folder / "certificate.pem"),
         "PARLEY_LDAP_BIND_DN": READER,
