@@ -125,6 +125,7 @@ async def test_where_two_persons_are_needed_another_officer_approves_the_case(
     await page.reload()
     approve = page.get_by_role("button", name="Approve the case Case 4711")
     await approve.click()  # without the password
+    await expect(page.get_by_role("alert")).to_be_visible()
     await expect(page.get_by_role("list", name="Cases")).to_contain_text("Waits for an approval")
     owner.complaints.clear()  # the browser reports each refused request
     await page.get_by_label("Your password, to open or approve a case").fill(PASSWORD)

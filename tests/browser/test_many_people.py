@@ -111,6 +111,7 @@ async def test_a_group_takes_all_of_another_group(chat: Server, make: Make, sign
     await client.patch(f"/user_groups/{engineers}", name="builders")
     await expect(page.get_by_text("Changed meanwhile to “builders”.")).to_be_visible()
     await show(page, "#groups")
+    await page.get_by_role("button", name="Discard", exact=True).click()
     await expect(page.get_by_role("link", name="builders")).to_be_visible()
 
 
