@@ -18,7 +18,7 @@ from tests.transport.exchanges import ASK, serving
 
 pytestmark = pytest.mark.asyncio
 
-POLLS = 100
+POLLS = 50
 MAX_ROUNDS = 3
 BYTES = 1_500
 """Our own objects for each: a connection, what answers on it, the poll, and its queue.
