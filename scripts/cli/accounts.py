@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from scripts.cli.failures import sentences
-from scripts.cli.options import WHICH_REALM, place_options, settings_beside
+from scripts.cli.options import NUMBER, WHICH_REALM, place_options, settings_beside
 from scripts.cli.tables import Cell, show
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def make_key(
 
 @click.command()
 @person_options
-@click.option("--number", required=True, type=int, help="As `parley user keys` says.")
+@click.option("--number", required=True, type=NUMBER, help="As `parley user keys` says.")
 def revoke_key(
     *, email: str, realm: str | None, number: int, config: Path | None, data: Path | None
 ) -> None:

@@ -6,25 +6,16 @@ from typing import TYPE_CHECKING
 import click
 
 from scripts.cli.failures import sentences
-from scripts.cli.options import WHICH_REALM, place_options, settings_beside
+from scripts.cli.options import WHICH_REALM, limit_option, place_options, settings_beside
 from scripts.cli.tables import Cell, show
 
 if TYPE_CHECKING:
     from server.app import App
 
-SHOWN = 50
-MOST_SHOWN = 100_000
-
 
 @click.command()
 @click.option("--of", "email", help="Only of the person with this address.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MOST_SHOWN),
-    default=SHOWN,
-    show_default=True,
-    help="How many to show.",
-)
+@limit_option(50)
 @click.option("--realm", help=WHICH_REALM)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @place_options

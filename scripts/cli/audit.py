@@ -7,27 +7,18 @@ from typing import TYPE_CHECKING
 import click
 
 from scripts.cli.failures import sentences
-from scripts.cli.options import WHICH_REALM, place_options, settings_beside
+from scripts.cli.options import NUMBER, WHICH_REALM, limit_option, place_options, settings_beside
 from scripts.cli.tables import Cell, show
 
 if TYPE_CHECKING:
     from server.app import App
 
-SHOWN = 50
-MOST_SHOWN = 100_000
-
 
 @click.command()
 @click.option("--by", "email", help="Only what the person with this address did.")
 @click.option("--action", help="Only changes of this kind, like realm_changed.")
-@click.option("--before", type=int, help="Only what is older than the entry of this number.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MOST_SHOWN),
-    default=SHOWN,
-    show_default=True,
-    help="How many to show.",
-)
+@click.option("--before", type=NUMBER, help="Only what is older than the entry of this number.")
+@limit_option(50)
 @click.option("--realm", help=WHICH_REALM)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @place_options

@@ -1,6 +1,6 @@
 """`parley directory`: bring accounts to the state of the LDAP directory."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -13,14 +13,14 @@ from server.runtime.formatting import counted
 
 if TYPE_CHECKING:
     from server.actions.directory_sync import AccountDifference, DirectoryPerson, SyncPlan
+    from server.api.directory_pictures import DirectoryPictures
     from server.app import App
     from server.domain.access import GroupGraph
-    from server.identity.ldap import DirectoryListing, Ldap
+    from server.identity.ldap import DirectoryEntry, DirectoryListing, Ldap
     from storage.ids import GroupId, RealmId, UserId
     from storage.users import UserRow
 
 Found = TypeVar("Found")
-FollowPicture = Callable[["UserRow"], Awaitable[None]]
 
 PROGRESS_STEP = 100
 """Number of changed accounts after which the progress is shown."""
@@ -94,7 +94,9 @@ async def _sync(app: "App", wanted: _Wanted) -> None:
     listing = await _listing(ldap, list(ids.values()))
     for problem in listing.problems:
         click.echo(f"note: {problem}", err=True)
-    differing = await _differing_pictures(app, realm_id, ldap, ids, listing)
+    entries = {user_id: listing.entries.get(directory_id) for user_id, directory_id in ids.items()}
+    pictures = await _EntryPictures.of(app, realm_id, ldap, entries)
+    differing = {ids[user_id] for user_id in await pictures.differing(realm_id)}
     graph = await app.realm_caches.of(realm_id).groups()
     async with app.database.connection() as connection:
         plan = await plan_sync(
@@ -118,9 +120,8 @@ async def _sync(app: "App", wanted: _Wanted) -> None:
     if wanted.is_trial:
         click.echo(f"Would {counts}.")
         return
-    follow_picture = partial(_follow_picture, app, realm_id, ldap, ids, listing)
     failures = await _carry_out(
-        app, realm_id, plan, follow_picture, is_limited=wanted.max_closures is None
+        app, realm_id, plan, pictures, is_limited=wanted.max_closures is None
     )
     if failures:
         raise Failure(f"{counted(failures, 'account', 'accounts')} could not be changed.")
@@ -157,36 +158,59 @@ async def _listing(ldap: "Ldap", ids: list[str]) -> "DirectoryListing":
     return listing
 
 
-async def _differing_pictures(
-    app: "App",
-    realm_id: "RealmId",
-    ldap: "Ldap",
-    ids: "Mapping[UserId, str]",
-    listing: "DirectoryListing",
-) -> set[str]:
-    """Return the ids of entries with another picture than their account."""
-    from server.api.directory_pictures import DirectoryPictures
-    from storage import users
+class _EntryPictures:
+    """The pictures of the entries of accounts. They are read a few at a time, and not kept."""
 
-    if not ldap.has_pictures:
-        return set()
-    pictures = await DirectoryPictures.of(app, realm_id)
-    entries = {user_id: listing.entries.get(directory_id) for user_id, directory_id in ids.items()}
-    known = [(user_id, entry.dn) for user_id, entry in entries.items() if entry is not None]
-    differing: set[str] = set()
-    for at in range(0, len(known), PICTURES_AT_ONCE):
-        some = dict(known[at : at + PICTURES_AT_ONCE])
-        async with app.database.connection() as connection:
-            rows = await users.by_ids(connection, realm_id, list(some))
-        found = await _asked(ldap.pictures([some[row.user_id] for row in rows]))
-        differing |= {
-            ids[row.user_id]
-            for row, picture in zip(rows, found, strict=True)
-            if pictures.differs(row, picture)
-        }
-        if (at // PICTURES_AT_ONCE + 1) % PROGRESS_STEP == 0:
-            click.echo(f"{at + len(some):,} of {len(known):,} pictures read ...", err=True)
-    return differing
+    def __init__(
+        self,
+        app: "App",
+        ldap: "Ldap",
+        pictures: "DirectoryPictures",
+        dns: "Mapping[UserId, str]",
+    ) -> None:
+        self._app = app
+        self._ldap = ldap
+        self._pictures = pictures
+        self._dns = dns
+
+    @classmethod
+    async def of(
+        cls,
+        app: "App",
+        realm_id: "RealmId",
+        ldap: "Ldap",
+        entries: "Mapping[UserId, DirectoryEntry | None]",
+    ) -> "_EntryPictures":
+        from server.api.directory_pictures import DirectoryPictures
+
+        dns = {user_id: entry.dn for user_id, entry in entries.items() if entry is not None}
+        return cls(app, ldap, await DirectoryPictures.of(app, realm_id), dns)
+
+    async def differing(self, realm_id: "RealmId") -> "set[UserId]":
+        """Return the accounts that have another picture than their entry. Raises Failure."""
+        from storage import users
+
+        differing: set[UserId] = set()
+        user_ids = list(self._dns) if self._ldap.has_pictures else []
+        for at in range(0, len(user_ids), PICTURES_AT_ONCE):
+            some = user_ids[at : at + PICTURES_AT_ONCE]
+            async with self._app.database.connection() as connection:
+                rows = await users.by_ids(connection, realm_id, some)
+            found = await _asked(self._ldap.pictures([self._dns[row.user_id] for row in rows]))
+            differing |= {
+                row.user_id
+                for row, picture in zip(rows, found, strict=True)
+                if self._pictures.differs(row, picture)
+            }
+            if (at // PICTURES_AT_ONCE + 1) % PROGRESS_STEP == 0:
+                click.echo(f"{at + len(some):,} of {len(user_ids):,} pictures read ...", err=True)
+        return differing
+
+    async def follow(self, row: "UserRow") -> None:
+        """Give the account the picture of its entry. Raises DirectoryAwayError."""
+        [picture] = await self._ldap.pictures([self._dns[row.user_id]])
+        if reason := await self._pictures.follow(row, picture):
+            click.echo(f"note: {row.email}: the picture was refused: {reason}", err=True)
 
 
 def _people(
@@ -250,30 +274,11 @@ def _facts(change: "AccountDifference", names: "dict[GroupId, str]") -> Iterator
             yield f"role {name_of_role(change.claimed.role)}"
 
 
-async def _follow_picture(
-    app: "App",
-    realm_id: "RealmId",
-    ldap: "Ldap",
-    ids: "Mapping[UserId, str]",
-    listing: "DirectoryListing",
-    row: "UserRow",
-) -> None:
-    """Give the account the picture of its entry. Raises DirectoryAwayError."""
-    from server.api.directory_pictures import DirectoryPictures
-
-    entry = listing.entries[ids[row.user_id]]
-    assert entry is not None, "otherwise the account stays as it is"
-    [picture] = await ldap.pictures([entry.dn])
-    pictures = await DirectoryPictures.of(app, realm_id)
-    if reason := await pictures.follow(row, picture):
-        click.echo(f"note: {row.email}: the picture was refused: {reason}", err=True)
-
-
 async def _carry_out(
     app: "App",
     realm_id: "RealmId",
     plan: "SyncPlan",
-    follow_picture: FollowPicture,
+    pictures: _EntryPictures,
     *,
     is_limited: bool,
 ) -> int:
@@ -297,7 +302,7 @@ async def _carry_out(
                 follow = partial(follow_person, user_id=user_id, person=person, now=now)
                 await finish_access_changes(app, realm_id, await writer.write(follow))
                 if person.has_other_picture:
-                    await follow_picture(row)
+                    await pictures.follow(row)
         except DomainError as error:
             failures += 1
             click.echo(f"parley: {row.email}: {error.message}", err=True)

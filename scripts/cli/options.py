@@ -44,6 +44,11 @@ _SERVER = (
     ),
 )
 
+MAX_NUMBER = 2**63 - 1
+"""The largest number that the database holds."""
+NUMBER = click.IntRange(1, MAX_NUMBER)
+"""A number by which a row is known, or how many rows are meant."""
+
 _PASSWORD = click.option(
     "--password-file",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
@@ -63,6 +68,13 @@ def place_options(command: Command) -> Command:
 def server_options(command: Command) -> Command:
     """Options for host and port, of commands that serve."""
     return _with(command, (*_SERVER, *_PLACE))
+
+
+def limit_option(shown: int) -> Callable[[Command], Command]:
+    """Return an option for the length of a list, `shown` by default."""
+    return click.option(
+        "--limit", type=NUMBER, default=shown, show_default=True, help="How many to show."
+    )
 
 
 def password_option(command: Command) -> Command:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from scripts.cli.failures import Failure, sentences
-from scripts.cli.options import place_options, settings_beside
+from scripts.cli.options import limit_option, place_options, settings_beside
 from scripts.cli.reshipping import reship
 from scripts.cli.tables import Cell, show
 from server.runtime.formatting import counted
@@ -21,17 +21,10 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-SHOWN = 20
 BODY_CHARACTERS = 200
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="For programs.")
-_limit = click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=SHOWN,
-    show_default=True,
-    help="How many to show.",
-)
+_limit = limit_option(20)
 _queue = click.argument("queue")
 _which = click.argument("ids", nargs=-1)
 _all = click.option("--all", "everything", is_flag=True, help="All of them.")

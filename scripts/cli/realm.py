@@ -9,6 +9,7 @@ import click
 from scripts.cli.abandon_import import abandon_import
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import (
+    MAX_NUMBER,
     WHICH_REALM,
     password_option,
     place_options,
@@ -126,7 +127,9 @@ def reactivate(*, subdomain: str | None, config: Path | None, data: Path | None)
 
 @realm.command()
 @click.option("--realm", "subdomain", help=WHICH_REALM)
-@click.option("--mib", type=click.IntRange(min=0), help="How much all files may take together.")
+@click.option(
+    "--mib", type=click.IntRange(0, MAX_NUMBER >> 20), help="How much all files may take together."
+)
 @click.option("--none", "is_open", is_flag=True, help="As much as there is room for.")
 @place_options
 def quota(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from scripts.cli.failures import Failure, sentences
-from scripts.cli.options import WHICH_REALM, place_options, settings_beside
+from scripts.cli.options import NUMBER, WHICH_REALM, place_options, settings_beside
 from server.runtime.formatting import counted
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ MARGIN: Final = timedelta(minutes=10)
 @click.option(
     "--since", help="All that was written since this time (ISO 8601; UTC unless it says)."
 )
-@click.option(
-    "--from", "position", type=click.IntRange(min=1), help="All from this position of the log on."
-)
+@click.option("--from", "position", type=NUMBER, help="All from this position of the log on.")
 @click.option("--queue", "queues", multiple=True, help="Only this queue; may be repeated.")
 @click.option("--realm", help=f"{WHICH_REALM} Without it, --since is for all.")
 @place_options

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from scripts.cli.failures import Failure, sentences
-from scripts.cli.options import WHICH_REALM, place_options, settings_beside
+from scripts.cli.options import NUMBER, WHICH_REALM, place_options, settings_beside
 
 if TYPE_CHECKING:
     from server.app import App
@@ -65,7 +65,7 @@ def tokens(*, subdomain: str | None, config: Path | None, data: Path | None) -> 
 
 
 @scim.command("revoke-token")
-@click.option("--id", "token_id", type=int, required=True, help="Its number in the list.")
+@click.option("--id", "token_id", type=NUMBER, required=True, help="Its number in the list.")
 @click.option("--realm", "subdomain", help=WHICH_REALM)
 @place_options
 def revoke_token(

@@ -488,6 +488,10 @@ def processes(url: str) -> list[dict[str, Any]]:
         ("audit", "--limit", "-1"),
         ("audit", "--limit", "99999999999999999999"),
         ("activity", "--limit", "0"),
+        ("audit", "--before", "99999999999999999999"),
+        ("scim", "revoke-token", "--id", "99999999999999999999"),
+        ("queues", "inspect", "email_notifications", "--limit", "99999999999999999999"),
+        ("realm", "quota", "--mib", "99999999999999999999"),
         ("top", "--once", "--interval", "nan"),
     ],
 )
