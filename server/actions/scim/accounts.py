@@ -180,14 +180,17 @@ async def _check_free(tx: Tx, wanted: WantedAccount, user_id: UserId | None = No
     ):
         if other.user_id != user_id:
             raise AccountTakenError("Another account has this userName or externalId.")
-    # The address of an account of which directories have said nothing is its user name.
-    called = await users.by_emails(connection, tx.realm_id, [wanted.user_name])
-    known = await scim.accounts(connection, tx.realm_id, [row.user_id for row in called])
-    if any(row.user_id != user_id and row.user_id not in known for row in called):
-        raise AccountTakenError("Another account has this userName.")
-    for row in await users.by_emails(connection, tx.realm_id, [wanted.email]):
-        if user_id not in (None, row.user_id):
-            raise AccountTakenError(_("Email '{email}' is already in use.", email=row.email))
+    addresses = [wanted.email, wanted.user_name]
+    found = await users.by_emails(connection, tx.realm_id, addresses)
+    others = {row.user_id: row for row in found if row.user_id != user_id}
+    known = await scim.accounts(connection, tx.realm_id, list(others)) if others else {}
+    for row in others.values():
+        if fold_address(row.email) == fold_address(wanted.email):
+            if user_id is not None:
+                raise AccountTakenError(_("Email '{email}' is already in use.", email=row.email))
+        # The address of an account of which directories have said nothing is its user name.
+        elif row.user_id not in known:
+            raise AccountTakenError("Another account has this userName.")
 
 
 async def _change_role(tx: Tx, actor: Actor, row: UserRow, role: int, *, now: datetime) -> None:
