@@ -184,31 +184,23 @@ async def unpin_oldest(
     return len(unpinned)
 
 
-def append_all_messages(realm_id: RealmId, channel_id: ChannelId, *, write_id: str) -> Statement:
-    """Under the clock's lock: append the channel's pinned messages, if there are some."""
-    return Statement(
-        """
-        SELECT append_pinned_messages(
-            %(realm_id)s, %(channel_id)s, NULL, NULL, false, %(write_id)s::uuid)
-        """,
-        {"realm_id": realm_id, "channel_id": channel_id, "write_id": write_id},
-    )
-
-
 def append_messages(
-    realm_id: RealmId, channel_id: ChannelId, message_id: MessageId, *, write_id: str
+    realm_id: RealmId, channel_id: ChannelId, message_id: MessageId | None, *, write_id: str
 ) -> Statement:
-    """Under the clock's lock: append the channel's pinned messages, as this one has changed."""
+    """Under the clock's lock: append the channel's pinned messages, as this one has changed.
+
+    None: as all of them are new; a channel without any appends nothing.
+    """
     return Statement(
         """
         SELECT append_pinned_messages(
-            %(realm_id)s, %(channel_id)s, NULL, ARRAY[%(message_id)s::bigint], true,
+            %(realm_id)s, %(channel_id)s, NULL, %(changed)s::bigint[], %(changed)s IS NOT NULL,
             %(write_id)s::uuid)
         """,
         {
             "realm_id": realm_id,
             "channel_id": channel_id,
-            "message_id": message_id,
+            "changed": None if message_id is None else [message_id],
             "write_id": write_id,
         },
     )

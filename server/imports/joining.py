@@ -342,7 +342,7 @@ async def publish_channel_activity(channel_id: ChannelId, tx: Tx) -> int:
     unpinned = await pins.unpin_oldest(
         await tx.changing(), tx.realm_id, channel_id, kept=MAX_PINNED_MESSAGES
     )
-    published = pins.append_all_messages(tx.realm_id, channel_id, write_id=tx.write_id)
+    published = pins.append_messages(tx.realm_id, channel_id, None, write_id=tx.write_id)
     tx.at_position(tx.append(Tick(), NO_AUDIENCE), published)
     return unpinned
 
