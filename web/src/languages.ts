@@ -6,8 +6,11 @@ import { type Catalogue, i18n } from "./i18n";
 import { load } from "./ui/lazy";
 import { watch } from "./ui/watch";
 
-/** What loads the texts of each language but English, which are those of the source. */
-export const CATALOGUES: Readonly<Record<string, () => Promise<{ default: Catalogue }>>> = {
+/** A language with texts of its own: any but English, in which the source is. */
+export type Translated = "ar" | "de";
+
+/** What loads the texts of each language. */
+export const CATALOGUES: Readonly<Record<Translated, () => Promise<{ default: Catalogue }>>> = {
   ar: () => import("virtual:catalogue/ar"),
   de: () => import("virtual:catalogue/de"),
 };
@@ -15,24 +18,27 @@ export const CATALOGUES: Readonly<Record<string, () => Promise<{ default: Catalo
 /** Codes that the server accepts and that have texts here. */
 const OFFERED = ["en", "en-gb", "de", "ar"];
 
-function languageOf(code: string): string {
-  return code.toLowerCase().split("-")[0]!;
+const languageOf = (code: string) => code.toLowerCase().split("-")[0]!;
+
+/** Return the language of a code or locale; undefined for English, and where it has no texts. */
+export function translatedLanguage(code: string): Translated | undefined {
+  const language = languageOf(code);
+  return Object.hasOwn(CATALOGUES, language) ? (language as Translated) : undefined;
 }
 
 /** Return the locale of the page for a language that a person has set: English where it has no texts. */
 export function localeOf(code: string): string {
-  const language = languageOf(code);
-  if (language !== "en" && !Object.hasOwn(CATALOGUES, language)) return "en";
-  return Intl.getCanonicalLocales(code)[0] ?? language;
+  if (languageOf(code) !== "en" && !translatedLanguage(code)) return "en";
+  return Intl.getCanonicalLocales(code)[0] ?? "en";
 }
 
 /** Show the page in a language. It is to be done before anything of it is rendered. */
 export async function speak(code: string): Promise<void> {
   const locale = localeOf(code);
   if (locale === i18n.locale) return;
-  const fetchCatalogue = CATALOGUES[languageOf(locale)];
+  const language = translatedLanguage(locale);
   try {
-    i18n.activate(locale, fetchCatalogue ? (await load(fetchCatalogue)).default : {});
+    i18n.activate(locale, language ? (await load(CATALOGUES[language])).default : {});
   } catch {
     // The file is not reached, or gone after an upgrade: a page in English is better than none.
   }

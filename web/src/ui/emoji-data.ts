@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { state } from "../app";
 import { i18n } from "../i18n";
+import { type Translated, translatedLanguage } from "../languages";
 import { best, type Entry, fold } from "../model/names-index";
 
 export interface Emoji {
@@ -28,7 +29,7 @@ export interface FoundEmoji {
 }
 
 /** What loads the words of each language but English, in which the names are. */
-const WORDS: Readonly<Record<string, () => Promise<{ default: Record<string, string[]> }>>> = {
+const WORDS: Readonly<Record<Translated, () => Promise<{ default: Record<string, string[]> }>>> = {
   ar: () => import("virtual:emoji-words/ar"),
   de: () => import("virtual:emoji-words/de"),
 };
@@ -69,9 +70,9 @@ async function fetchEmoji(): Promise<void> {
 }
 
 async function addWords(): Promise<void> {
-  const fetchWords = WORDS[i18n.locale.split("-")[0]!];
-  if (!fetchWords) return;
-  const words = (await fetchWords()).default;
+  const language = translatedLanguage(i18n.locale);
+  if (!language) return;
+  const words = (await WORDS[language]()).default;
   entries = entries.concat(
     unicode.flatMap((emoji) =>
       (words[emoji.code] ?? []).map((word) => ({ item: { emoji, name: emoji.name, word }, folded: fold(word), also: "" })),
