@@ -198,7 +198,7 @@ class Ldap:
 
     def _pictures(self, place: ServerAddress, dns: Sequence[str]) -> list[bytes]:
         name = self._settings.ldap_picture_attribute
-        assert name is not None, "otherwise nobody asks"
+        assert name is not None, "callers ask only if has_pictures"
         with self._servers.connection(place) as connection:
             self._introduce(connection)
             every = [

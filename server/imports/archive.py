@@ -85,9 +85,9 @@ def unreadable(path: Path, error: OSError) -> FileRefusedError:
 
 
 class ReadableFile(io.FileIO):
-    """A file whose reads raise FileRefusedError, at any time: a disk may fail in the middle.
+    """A file of which reads raise FileRefusedError, at any time: a disk may fail in the middle.
 
-    An OSError would be taken for one of whoever writes what was read.
+    Callers could not tell an OSError from one of their own writes.
     """
 
     def __init__(self, path: Path) -> None:

@@ -603,18 +603,23 @@ async def test_a_real_dump_of_rocketchat_comes_as_it_was(server: Server, tmp_pat
     assert state["unread_msgs"]["count"] == 0
 
 
-async def test_files_that_are_in_the_database_of_rocketchat_are_whole(
-    server: Server, tmp_path: Path
-):
-    """Uploads, pictures and emoji are in chunks there, which are dumped in any order."""
-    large = bytes(range(251)) * 5000
-    files = {"F1": picture(), "F2": large, "F3": b"a chunk of it is missing"}
+IN_CHUNKS = {
+    "F1": picture(),
+    "F2": bytes(range(251)) * 5000,
+    "F3": b"a chunk of it is missing",
+}
+"""Contents of uploads, by their ids."""
+
+
+def dump_in_chunks(path: Path) -> Path:
+    """Write a dump with uploads, pictures and emoji in chunks, which are in any order."""
+    files = IN_CHUNKS
     chunks = [each for key, content in files.items() for each in chunks_of(key, content)][::-1]
     moment = datetime(2024, 3, 1, tzinfo=UTC)
     held = [{"_id": key, "name": f"{key}.png"} for key in (*files, "F4")]
     emoji = ["ours.png", "%C3%BC.png"]
-    file = write_dump(
-        tmp_path / "dump.zip",
+    return write_dump(
+        path,
         users=[
             room_user("u1", "Ada", roles=["admin"], avatarOrigin="upload"),
             room_user("u2", "Bob"),
@@ -645,6 +650,12 @@ async def test_files_that_are_in_the_database_of_rocketchat_are_whole(
         custom_emoji__files=[{"_id": each, "length": len(picture())} for each in emoji],
         custom_emoji__chunks=[chunk for each in emoji for chunk in chunks_of(each, picture())],
     )
+
+
+async def test_files_that_are_in_the_database_of_rocketchat_are_whole(
+    server: Server, tmp_path: Path
+):
+    file = dump_in_chunks(tmp_path / "dump.zip")
     report = tmp_path / "report.json"
     await run(server, "import", file, *IMPORT, "--report", report)
     ada = await client_of(server, "ada@x.example")
@@ -657,7 +668,7 @@ async def test_files_that_are_in_the_database_of_rocketchat_are_whole(
     assert [each["id"] for each in pinned] == [seen[":ours: :same:"]["id"]]
     lines = seen["files"]["content"].split("\n")[1:]
     assert lines[2:] == ["F3.png", "F4.png"]
-    for line, content in zip(lines[:2], files.values(), strict=False):
+    for line, content in zip(lines[:2], IN_CHUNKS.values(), strict=False):
         assert (await ada.fetch(line.partition("](")[2][:-1])).content == content
     assert [each["emoji_name"] for each in seen[":ours: :same:"]["reactions"]] == ["ours"]
     imported = json.loads(report.read_text())
