@@ -222,17 +222,21 @@ class Connection:
             await self.raw.rollback()
 
 
-UNAVAILABLE: Final = ("08", "53", "57P", "58", "25006")
-"""SQLSTATE prefixes of errors after which a retry may succeed: connections, resources (disk,
-memory), shutdown, system errors; and a read-only server, because another one is primary now.
+LOST: Final = ("08", "57P", "25006")
+"""SQLSTATE prefixes of a connection that is of no use any more: it ended, its server shuts down, or
+is read-only, because another one is primary now.
+"""
+UNAVAILABLE: Final = ("53", "58")
+"""The same of other errors after which a retry may succeed: resources (disk, memory), and the
+server's system.
 """
 
 
 def is_lost(error: psycopg.Error) -> bool:
-    """Return whether the error means a lost or unavailable server, not a refused query."""
+    """Return whether the error means that the connection is of no use any more."""
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
         return True
-    return (error.sqlstate or "").startswith(UNAVAILABLE)
+    return (error.sqlstate or "").startswith(LOST)
 
 
 @asynccontextmanager
@@ -249,6 +253,8 @@ async def translated_errors() -> AsyncIterator[None]:
     except psycopg.Error as error:
         if is_lost(error):
             raise ConnectionLostError(str(error)) from error
+        if (error.sqlstate or "").startswith(UNAVAILABLE):
+            raise DatabaseUnavailableError(str(error)) from error
         raise
 
 

@@ -104,9 +104,3 @@ def reason_of(error: BaseException) -> str:
 def first_line(error: BaseException) -> str:
     text = str(error).strip().split("\n")[0].rstrip(".")
     return text.removeprefix("connection failed: ") or type(error).__name__
-
-
-def is_disconnected(error: BaseException) -> bool:
-    """Return whether the connection ended, for a reason that has nothing to do with its query."""
-    state = getattr(error, "sqlstate", None)
-    return state is None or state.startswith(("08", "57P"))

@@ -11,7 +11,7 @@ from server.app import App
 from server.telemetry.overview import AWAY, LAG_SECONDS
 from storage import health, workers
 from storage.database import ConnectionLostError
-from storage.reasons import UNKNOWN, brief_of, is_disconnected
+from storage.reasons import UNKNOWN, brief_of
 from storage.refusals import RefusedError
 
 HEALTH: Final = "/health"
@@ -109,12 +109,11 @@ class Checks:
                 async with asyncio.timeout(CHECK_TIMEOUT_SECONDS):
                     async with self._app.database.connection() as connection:
                         await health.has_room(connection)
+            except ConnectionLostError:  # it says nothing about writes
+                self._probed_at = None
+                return self._why_no_answer()
             except AWAY as error:
-                cause = error.__cause__ or error
-                if isinstance(error, ConnectionLostError) and is_disconnected(cause):
-                    self._probed_at = None
-                    return self._why_no_answer()
-                self._probed = f"{NO_WRITES}: {brief_of(cause)}"
+                self._probed = f"{NO_WRITES}: {brief_of(error.__cause__ or error)}"
             else:
                 self._probed = WELL
         return self._probed
