@@ -26,8 +26,9 @@ for each in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(each) is signal.SIG_IGN:
         signal.signal(each, lambda *_: None)
 
-# Servers of other tests and of this machine's user are none of a test's business.
-os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="parley-state-")  # noqa: TID251
+# Servers and data of other tests and of this machine's user are none of a test's business.
+for variable in ("XDG_STATE_HOME", "XDG_DATA_HOME"):
+    os.environ[variable] = tempfile.mkdtemp(prefix="parley-home-")  # noqa: TID251
 
 # How fast a machine is today is not what a test is about.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

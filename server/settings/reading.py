@@ -115,11 +115,16 @@ def _reader(
 
 
 def default_data_directory(environ: Mapping[str, str]) -> Path:
-    """Return the default data directory: a system directory for root, else the user's own."""
+    """Return the default data directory.
+
+    It is in `XDG_DATA_HOME` where that is set, otherwise a system directory for root and in the
+    home directory for others.
+    """
+    if base := environ.get("XDG_DATA_HOME"):
+        return Path(base) / "parley"
     if os.geteuid() == 0:
         return Path("/var/lib/parley")
-    base = environ.get("XDG_DATA_HOME") or Path(environ.get("HOME") or "~") / ".local/share"
-    return Path(base) / "parley"
+    return Path(environ.get("HOME") or "~") / ".local/share/parley"
 
 
 def state_directory(environ: Mapping[str, str] | None = None) -> Path:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from scripts.cli.state_files import FOLDER, announced, running_servers
-from server.settings import load_settings, reading, state_directory
+from server.settings import load_settings, state_directory
 from storage import audit_log
 from storage.embedded import running_url
 from testkit.clients.page_client import PASSWORD, Visitor, give_password
@@ -23,12 +23,8 @@ NEW = "quite another battery staple"
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
-    """The folders of a user without servers but those of the test.
-
-    Root's data directory is the machine's, which may hold data.
-    """
-    monkeypatch.setattr(reading, "default_data_directory", lambda _environ: tmp_path / "share")
+def home(tmp_path: Path) -> Mapping[str, str]:
+    """The folders of a user without servers but those of the test."""
     places = {"XDG_DATA_HOME": "share", "XDG_STATE_HOME": "state", "HOME": "home"}
     return {name: str(tmp_path / folder) for name, folder in places.items()}
 

@@ -55,10 +55,10 @@ class Shell:
             **os.environ,  # noqa: TID251 - as from a shell
             "HOME": str(self.home),
             "XDG_STATE_HOME": str(directory / "state"),
+            "XDG_DATA_HOME": str(self.home / ".local" / "share"),
             "PATH": f"{programs}:{os.environ['PATH']}",  # noqa: TID251
             "PYTHONPATH": str(ROOT),
         }
-        self.environment.pop("XDG_DATA_HOME", None)
 
     @staticmethod
     def _program(path: Path, text: str) -> None:

@@ -23,6 +23,7 @@ from testkit.clients.parley_run import PARLEY
 from testkit.clients.server import Server, serve
 from testkit.factories import new_realm
 from testkit.faults.postgres import PrivatePostgres
+from testkit.free_ports import free_port
 from testkit.services.postgres_clusters import (
     Clusters,
     ask,
@@ -137,7 +138,7 @@ async def test_at_start_every_host_is_asked_and_commands_say_which_one_is_old(
 ):
     primary, standby = await failed_over(group, connect)
     old = await ask(primary, "SELECT count(*) FROM realms")
-    both = url_of(primary, standby)
+    both, port = url_of(primary, standby), str(free_port())
     async with serve(both) as server:
         assert (await until_refused(server))["database"] == "ok"
         client, channel = await furnished(server, connect)
@@ -146,7 +147,7 @@ async def test_at_start_every_host_is_asked_and_commands_say_which_one_is_old(
         said = await asyncio.to_thread(
             subprocess.run,
             [*PARLEY, command, *(("--json",) if command == "status" else ())],
-            env={**os.environ, "DATABASE_URL": both},  # noqa: TID251 - as from a shell
+            env={**os.environ, "DATABASE_URL": both, "PARLEY_PORT": port},  # noqa: TID251
             capture_output=True,
             text=True,
             check=False,

@@ -167,10 +167,21 @@ def test_the_public_address(environ: dict[str, str], url: str):
     assert load_settings(environ=environ).public_url == url
 
 
-def test_data_lives_where_the_user_keeps_data():
-    directory = default_data_directory({"XDG_DATA_HOME": "/x", "HOME": "/home/ada"})
-
-    assert directory in {Path("/x/parley"), Path("/var/lib/parley")}
+@pytest.mark.parametrize(
+    ("uid", "environ", "directory"),
+    [
+        (0, {"HOME": "/root"}, "/var/lib/parley"),
+        (0, {"HOME": "/root", "XDG_DATA_HOME": "/x"}, "/x/parley"),
+        (1000, {"HOME": "/home/ada"}, "/home/ada/.local/share/parley"),
+        (1000, {"HOME": "/home/ada", "XDG_DATA_HOME": "/x"}, "/x/parley"),
+        (1000, {"HOME": "/home/ada", "XDG_DATA_HOME": ""}, "/home/ada/.local/share/parley"),
+    ],
+)
+def test_data_lives_where_the_user_keeps_data(
+    uid: int, environ: dict[str, str], directory: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("os.geteuid", lambda: uid)
+    assert default_data_directory(environ) == Path(directory)
 
 
 def test_the_data_directory_is_a_path_from_the_root_on(monkeypatch: pytest.MonkeyPatch):
