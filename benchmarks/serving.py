@@ -11,8 +11,9 @@ import psutil
 from benchmarks.server import PARLEY, Server, pss, wait_for_answer
 from testkit.free_ports import free_port
 
-POOL: Final = 4
-"""Connections of each to the database: the private Postgres has room for 40 in all."""
+CONNECTIONS: Final = 24
+"""Of the pools of all of them: the private Postgres has room for 40 in all."""
+MOST_OF_EACH: Final = 4
 
 
 class Processes:
@@ -25,7 +26,7 @@ class Processes:
         self._environment = {
             **os.environ,  # noqa: TID251
             "DATABASE_URL": server.database_url,
-            "PARLEY_DATABASE_POOL_SIZE": str(POOL),
+            "PARLEY_DATABASE_POOL_SIZE": str(min(MOST_OF_EACH, CONNECTIONS // count)),
         }
         self._process: subprocess.Popen[bytes] | None = None
 

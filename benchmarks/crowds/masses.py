@@ -30,6 +30,9 @@ A_PROCESS: Final = 10_000
 """Connections of one process of clients."""
 PATIENCE_SECONDS: Final = 600.0
 COMING_PATIENCE_SECONDS: Final = 120.0
+STARTING_SECONDS: Final = 3.0
+"""Until all processes of clients have started."""
+MOST_PROCESSES: Final = 10
 DIRECT_MESSAGES: Final = 200
 BETWEEN_SECONDS: Final = 0.02
 
@@ -43,19 +46,23 @@ def come_back(
     """
     with server.database() as database:
         world, _, queue_ids = fill(database, people)
-    with processes(server, processes_of_server) as serving, _clients() as pool:
+    with processes(server, processes_of_server) as serving:
         requests = polls(serving.port, world, queue_ids, dont_block=True)
         serving.stop()
         serving.start()
         before = serving.cpu_seconds(), server.database_cpu_seconds()
-        begin = time.perf_counter() + 3
-        coming = [
-            pool.submit(come, serving.port, part, begin, COMING_PATIENCE_SECONDS)
-            for part in _parts(requests)
-        ]
-        answers = _together(coming)
+        answers = come_at_once(serving.port, requests)
         after = serving.cpu_seconds(), server.database_cpu_seconds()
         return answers, after[0] - before[0], after[1] - before[1]
+
+
+def come_at_once(port: int, requests: Sequence[bytes]) -> Answers:
+    """Within a second each of these is sent, on a connection of its own."""
+    parts = _parts(requests)
+    with _clients(len(parts)) as pool:
+        begin = time.perf_counter() + STARTING_SECONDS
+        coming = [pool.submit(come, port, part, begin, COMING_PATIENCE_SECONDS) for part in parts]
+        return _together(coming)
 
 
 def wait_in_thousands(
@@ -100,7 +107,7 @@ class Masses:
 def masses(port: int) -> Iterator[Masses]:
     """The processes of the clients, without clients at first."""
     context = multiprocessing.get_context("spawn")
-    with context.Manager() as manager, _clients() as pool:
+    with context.Manager() as manager, _clients(MOST_PROCESSES) as pool:
         crowd = Masses(port, pool, manager.Queue(), manager.Event())
         try:
             yield crowd
@@ -109,9 +116,9 @@ def masses(port: int) -> Iterator[Masses]:
 
 
 @contextmanager
-def _clients() -> Iterator[ProcessPoolExecutor]:
+def _clients(count: int) -> Iterator[ProcessPoolExecutor]:
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(8, mp_context=context) as pool:
+    with ProcessPoolExecutor(count, mp_context=context) as pool:
         yield pool
 
 
@@ -140,7 +147,7 @@ async def _wait_there(
     ready.put(len(requests))
     await asyncio.to_thread(done.wait)
     crowd.leave()
-    return Answers(statuses=crowd.statuses, lost=crowd.cut)
+    return Answers(statuses=crowd.statuses, lost=crowd.cut, arrived=crowd.arrived)
 
 
 async def _time_messages(serving: Processes, world: World, queue_id: str) -> list[float]:

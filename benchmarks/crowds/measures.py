@@ -8,7 +8,6 @@ from benchmarks import world as worlds
 from benchmarks.client import Client, clients
 from benchmarks.crowds.delivering import QUEUES, Delivered, deliveries_at, most_deliveries
 from benchmarks.crowds.masses import come_back, wait_in_thousands
-from benchmarks.crowds.returning import Answers
 from benchmarks.crowds.slow_sockets import stand
 from benchmarks.crowds.waiting import fill
 from benchmarks.crowds.waking import WAITING, wake
@@ -123,7 +122,7 @@ def reconnecting() -> Figures:
         answers, of_server, of_database = come_back(server, people, 2)
     return {
         **milliseconds("reconnect of 20,000", answers.seconds),
-        "reconnect, 5xx": _refused(answers),
+        "reconnect, 5xx": answers.refused,
         "reconnect, lost": answers.lost,
         "reconnect, clients late by at most ms": answers.late_seconds * 1000,
         "reconnect, server, processor ms each": of_server / people * 1000,
@@ -139,9 +138,5 @@ def masses() -> Figures:
     return {
         **milliseconds("direct message among 50,000", taken),
         "50,000 waiting MiB": mib,
-        "50,000 waiting, refused or cut": answers.lost + _refused(answers),
+        "50,000 waiting, refused or cut": answers.lost + answers.refused,
     }
-
-
-def _refused(answers: Answers) -> int:
-    return sum(n for status, n in answers.statuses.items() if status >= 500)

@@ -29,14 +29,22 @@ class Answers:
 
     seconds: list[float] = field(default_factory=list)
     """From connecting to the last byte of the answer."""
+    arrived: list[float] = field(default_factory=list)
+    """When each answer to a client that waits was there."""
     statuses: Counter[int] = field(default_factory=Counter)
     lost: int = 0
     processor_seconds: float = 0.0
     late_seconds: float = 0.0
     """How much later than planned a client began, at most."""
 
+    @property
+    def refused(self) -> int:
+        """Answers by which the server said that it could not."""
+        return sum(n for status, n in self.statuses.items() if status >= 500)
+
     def add(self, other: "Answers") -> None:
         self.seconds += other.seconds
+        self.arrived += other.arrived
         self.statuses += other.statuses
         self.lost += other.lost
         self.processor_seconds += other.processor_seconds

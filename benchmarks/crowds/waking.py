@@ -61,15 +61,15 @@ async def wake(server: Server, world: World, channel_id: int, queue_ids: list[st
             waiter.ask(request)
         again.append((begin, begin + AGAIN_SECONDS))
     answers = await asyncio.to_thread(probe.answers)
-    woken.held = _longest(answers, spans)
-    woken.held_again = _longest(answers, again)
+    woken.held = longest(answers, spans)
+    woken.held_again = longest(answers, again)
     woken.idle = [a.seconds for a in answers if not any(b < a.at < e for b, e in spans + again)]
     crowd.leave()
     return woken
 
 
-def _longest(answers: list[Answer], spans: list[tuple[float, float]]) -> list[float]:
-    """The longest that a client had to wait in each of these times."""
+def longest(answers: list[Answer], spans: list[tuple[float, float]]) -> list[float]:
+    """The longest that a client had to wait in each of these times, from the one to the other."""
     return [
         max(a.seconds for a in answers if a.at > begin and a.at - a.seconds < end)
         for begin, end in spans

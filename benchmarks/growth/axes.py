@@ -11,9 +11,8 @@ import uvloop
 
 from benchmarks import world as worlds
 from benchmarks.client import Client
-from benchmarks.crowds import waiting
-from benchmarks.crowds.masses import masses
 from benchmarks.figures import Figures, percentile
+from benchmarks.growth import far
 from benchmarks.growth.cost import Operation, Serving, costs
 from benchmarks.server import Server, running
 from benchmarks.serving import processes
@@ -25,7 +24,6 @@ from storage.database import open_database
 TEXT: Final = "A message of an ordinary length."
 CAPABILITIES: Final = {"user_settings_object": True, "empty_topic_name": True}
 ROOT_DOMAIN: Final = "growth.test"
-QUEUE_PROCESSES: Final = 4
 SENDERS: Final = 8
 SENDING_SECONDS: Final = 4.0
 
@@ -142,31 +140,6 @@ def _say(
     worlds.messages(database, world, places, count=count, topics_a_channel=topics)
 
 
-def queues(sizes: tuple[int, ...]) -> Measured:
-    """A growing number of clients that poll four processes, and a direct message between two.
-
-    One process may not have as many files open as there are clients in the largest.
-    """
-    with running() as server:
-        with server.database() as database:
-            world, _, queue_ids = waiting.fill(database, max(sizes))
-        with processes(server, QUEUE_PROCESSES) as serving, masses(serving.port) as crowd:
-            requests = waiting.polls(serving.port, world, queue_ids)
-            client = Client(serving.port, world.email(1), worlds.API_KEY)
-            to_oneself = client.request(
-                "POST", "/messages", type="direct", to=[world.first_user_id + 1], content=TEXT
-            )
-            uvloop.run(waiting.settled(serving))
-            there, before = 0, serving.pss_mib()
-            for size in sizes:
-                crowd.come(requests[there:size])
-                there = size
-                uvloop.run(waiting.settled(serving))
-                kib = (serving.pss_mib() - before) * 1024 / size
-                sent = _measure(serving, client, Operation("direct message", to_oneself))
-                yield size, {"a waiting queue, KiB": kib, **sent}
-
-
 def realms(sizes: tuple[int, ...]) -> Measured:
     """A growing number of organizations, each of which has been asked for something."""
     with running(environment={"PARLEY_ROOT_DOMAIN": ROOT_DOMAIN}) as server:
@@ -257,7 +230,10 @@ AXES: Final = (
     Axis("users", (100, 1_000, 10_000, 30_000), users),
     Axis("channels", (10, 100, 1_000, 3_000), channels),
     Axis("messages", (10_000, 100_000, 1_000_000, 10_000_000), messages),
-    Axis("queues", (100, 1_000, 5_000, 10_000, 50_000), queues),
-    Axis("realms", (1, 10, 100, 500), realms),
+    Axis("queues", (100, 1_000, 10_000, 50_000, 100_000), far.queues),
+    Axis("listeners", (100, 1_000, 5_000, 20_000), far.listeners),
+    Axis("followed", (10, 40, 160), far.followed),
+    Axis("registering", (1_000, 5_000, 20_000), far.registering),
+    Axis("realms", (1, 10, 100, 1_000), realms),
     Axis("processes", (1, 2, 3, 4), server_processes),
 )

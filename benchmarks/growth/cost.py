@@ -8,6 +8,7 @@ from benchmarks.client import Client
 from benchmarks.figures import Figures, percentile
 
 WARM_UP: Final = 20
+ENOUGH_FOR_P99: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Serving(Protocol):
 
 
 async def costs(server: Serving, client: Client, operations: Sequence[Operation]) -> Figures:
-    """Milliseconds of each: of the server, of the database, and until its answer (p50)."""
+    """Milliseconds of each: of the server, of the database, and until its answer (p50, p99)."""
     figures: Figures = {}
     for one in operations:
         for _ in range(WARM_UP):
@@ -40,4 +41,6 @@ async def costs(server: Serving, client: Client, operations: Sequence[Operation]
         spent = server.database_cpu_seconds() - database
         figures[f"{one.name}, database CPU ms"] = max(0.0, spent) * each
         figures[f"{one.name}, p50 ms"] = percentile(taken, 0.5) * 1000
+        if one.times >= ENOUGH_FOR_P99:
+            figures[f"{one.name}, p99 ms"] = percentile(taken, 0.99) * 1000
     return figures
