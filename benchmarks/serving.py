@@ -11,7 +11,7 @@ import psutil
 from benchmarks.server import PARLEY, Server, pss, wait_for_answer
 from testkit.free_ports import free_port
 
-CONNECTIONS: Final = 24
+CONNECTIONS: Final = 16
 """Of the pools of all of them: the private Postgres has room for 40 in all."""
 MOST_OF_EACH: Final = 4
 

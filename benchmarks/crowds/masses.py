@@ -32,7 +32,8 @@ PATIENCE_SECONDS: Final = 600.0
 COMING_PATIENCE_SECONDS: Final = 120.0
 STARTING_SECONDS: Final = 3.0
 """Until all processes of clients have started."""
-MOST_PROCESSES: Final = 10
+MOST_PROCESSES: Final = 16
+"""Of clients that wait: each time that some come, they are processes of their own."""
 DIRECT_MESSAGES: Final = 200
 BETWEEN_SECONDS: Final = 0.02
 
