@@ -21,9 +21,16 @@ class EventQueueRow:
 
 
 async def insert(
-    connection: Connection, realm_id: RealmId, row: EventQueueRow, *, most: int = UNBOUNDED
+    connection: Connection,
+    realm_id: RealmId,
+    queue_id: QueueId,
+    *,
+    user_id: UserId,
+    params: dict[str, Any],
+    lifespan_seconds: int,
+    most: int = UNBOUNDED,
 ) -> list[QueueId]:
-    """Insert the queue, in a transaction of its own; events above its base are delivered to it.
+    """Insert a queue at the clock's position, in a transaction of its own.
 
     The user keeps at most `most` queues: the least recently polled are deleted and returned.
 
@@ -44,7 +51,7 @@ async def insert(
         ), made AS (
             INSERT INTO event_queues (realm_id, queue_id, user_id, epoch, base, params,
                                       lifespan_seconds, last_seen_at)
-            SELECT %(realm_id)s, %(queue_id)s, %(user_id)s, %(epoch)s, %(base)s, %(params)s,
+            SELECT %(realm_id)s, %(queue_id)s, %(user_id)s, r_epoch, r_position, %(params)s,
                    %(lifespan_seconds)s, now()
               FROM clock_lock(%(realm_id)s)
              WHERE set_config('synchronous_commit', 'off', true) = 'off'
@@ -53,12 +60,10 @@ async def insert(
         """,
         most=most,
         realm_id=realm_id,
-        queue_id=row.queue_id,
-        user_id=row.user_id,
-        epoch=row.epoch,
-        base=row.base,
-        params=connection.json(row.params),
-        lifespan_seconds=row.lifespan_seconds,
+        queue_id=queue_id,
+        user_id=user_id,
+        params=connection.json(params),
+        lifespan_seconds=lifespan_seconds,
     )
 
 

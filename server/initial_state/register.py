@@ -20,7 +20,6 @@ from server.runtime.version import announced
 from server.settings import Settings
 from storage import clock, event_queues, realms, users
 from storage.database import Connection, Database
-from storage.event_queues import EventQueueRow
 from storage.ids import Position, QueueId
 from storage.read_state import Fold
 
@@ -132,22 +131,20 @@ async def _announced(
 ) -> tuple[QueueId, list[QueueId]]:
     """Insert the queue; return its id and those of deleted queues.
 
-    Its base is set later. Later writes see the queue: events contain the flags of users with
+    It begins later. Later writes see the queue: events contain the flags of users with
     queues, and so of this one from its first event on.
     """
     queue_id = QueueId(secrets.token_hex(16))
     async with database.connection() as connection:
-        row = await clock.read(connection, actor.realm_id)
-        assert row is not None, "every realm has a clock"
-        queue = EventQueueRow(
-            queue_id=queue_id,
+        ended = await event_queues.insert(
+            connection,
+            actor.realm_id,
+            queue_id,
             user_id=actor.user_id,
-            epoch=row.epoch,
-            base=Position(row.position),
             params=msgspec.to_builtins(registration.queue),
             lifespan_seconds=registration.lifespan_seconds,
+            most=MAX_QUEUES,
         )
-        ended = await event_queues.insert(connection, actor.realm_id, queue, most=MAX_QUEUES)
     return queue_id, ended
 
 

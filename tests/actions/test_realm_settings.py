@@ -19,7 +19,7 @@ from server.domain.realm_changes import FOR_OWNERS
 from server.domain.realm_settings import DEFAULTS, RealmSettings
 from server.domain.user_settings import UserSettings
 from storage import audit_log, event_queues, realms, second_factors, users
-from storage.ids import GroupId, Position, QueueId, UserId
+from storage.ids import GroupId, QueueId, UserId
 from testkit.clock import StoppedClock
 
 pytestmark = pytest.mark.asyncio
@@ -111,15 +111,14 @@ class Town:
 
     async def queue(self, row):
         queue_id = QueueId(f"queue of {row.user_id}")
-        queue = event_queues.EventQueueRow(
-            queue_id=queue_id,
+        await event_queues.insert(
+            self.make.connection,
+            self.make.realm_id,
+            queue_id,
             user_id=row.user_id,
-            epoch=1,
-            base=Position(0),
             params={},
             lifespan_seconds=600,
         )
-        await event_queues.insert(self.make.connection, self.make.realm_id, queue)
         return queue_id
 
     async def is_live(self, queue_id):

@@ -25,7 +25,7 @@ from storage import (
     user_status,
     users,
 )
-from storage.ids import Position, QueueId, UserId
+from storage.ids import QueueId, UserId
 from storage.user_status import UserStatusRow
 
 pytestmark = pytest.mark.asyncio
@@ -85,15 +85,14 @@ async def test_bots_leave_with_their_owner(hall, make, witnesses):
 
 async def test_event_queues_end_when_their_user_leaves(hall, make):
     cook = await make.user()
-    row = event_queues.EventQueueRow(
-        queue_id=QueueId("queue"),
+    await event_queues.insert(
+        make.connection,
+        make.realm_id,
+        QueueId("queue"),
         user_id=cook.user_id,
-        epoch=1,
-        base=Position(0),
         params={},
         lifespan_seconds=600,
     )
-    await event_queues.insert(make.connection, make.realm_id, row)
 
     await close(hall, cook.user_id)
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.asyncio
 
 FEW = 5
 MANY = 150
-COUNTS = {"send": (2, 2), "register": (46, 11), "poll": (0, 0), "history": (1, 1)}
+COUNTS = {"send": (2, 2), "register": (45, 10), "poll": (0, 0), "history": (1, 1)}
 """Statements and round trips. A send shares its round trip with its transaction, and tells others
 by another; register has statements for each section of its answer, which share a few round trips,
 and those by which its queue begins to be served."""

@@ -11,8 +11,7 @@ from server.initial_state import register
 from server.initial_state.base import StateSection
 from server.initial_state.registry import SECTIONS
 from storage import event_queues
-from storage.event_queues import EventQueueRow
-from storage.ids import Position, QueueId
+from storage.ids import QueueId
 
 pytestmark = pytest.mark.asyncio
 
@@ -246,19 +245,12 @@ async def test_an_edit_during_ones_register_tells_ones_flags(alice, bob, monkeyp
 
 
 async def test_a_queue_waits_for_a_writer_that_does_not_know_of_it(make, people, alice):
-    queue = EventQueueRow(
-        queue_id=QueueId("q"),
-        user_id=people[1].user_id,
-        epoch=1,
-        base=Position(0),
-        params={},
-        lifespan_seconds=600,
-    )
+    queue = {"user_id": people[1].user_id, "params": {}, "lifespan_seconds": 600}
     database = alice.server.app.database
     async with database.transaction() as writing:
         await writing.execute("SELECT clock_lock(%(realm_id)s)", realm_id=make.realm_id)
         async with database.connection() as connection:
             await connection.execute("SET lock_timeout = '50ms'")
             with pytest.raises(errors.LockNotAvailable):
-                await event_queues.insert(connection, make.realm_id, queue)
+                await event_queues.insert(connection, make.realm_id, QueueId("q"), **queue)
             await connection.execute("RESET lock_timeout")

@@ -19,7 +19,6 @@ from server.realtime.queue import K_BITS
 from server.writer import WriteTx
 from storage import event_log, event_queues
 from storage.database import Database, DatabaseUnavailableError
-from storage.event_queues import EventQueueRow
 from storage.ids import ChannelId, Position, QueueId, RealmId, UserId
 from testkit.clients.raw_sockets import until
 from testkit.factories import Make
@@ -49,18 +48,18 @@ class Herd:
     async def register(self, database: Database) -> None:
         self.base = await self.make.position()
         for number in range(QUEUES):
-            row = EventQueueRow(
-                queue_id=QueueId(str(number)),
-                user_id=self.user_ids[number % USERS],
-                epoch=1,
-                base=self.base,
-                params={"event_types": ["user_topic"]},
-                lifespan_seconds=600,
-            )
+            queue_id = QueueId(str(number))
             async with database.connection() as connection:
-                await event_queues.insert(connection, self.make.realm_id, row)
+                await event_queues.insert(
+                    connection,
+                    self.make.realm_id,
+                    queue_id,
+                    user_id=self.user_ids[number % USERS],
+                    params={"event_types": ["user_topic"]},
+                    lifespan_seconds=600,
+                )
             spread = random.Random(number).randint(-50, 50)
-            self.cursors[row.queue_id] = Position(self.base + ENTRIES - BEHIND - spread)
+            self.cursors[queue_id] = Position(self.base + ENTRIES - BEHIND - spread)
 
     async def happen(self, process: Process, *, name: str = "t") -> None:
         async def action(tx: WriteTx) -> None:

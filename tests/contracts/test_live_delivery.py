@@ -22,7 +22,6 @@ from server.realtime.queues import Realtime
 from server.writer import Writers, WriteTx
 from storage import event_queues
 from storage.database import Database, open_database
-from storage.event_queues import EventQueueRow
 from storage.ids import ChannelId, QueueId, RealmId, UserId
 from testkit.factories import Make
 from testkit.services.rabbitmq import LossyListener
@@ -94,17 +93,17 @@ class Reader:
 
 async def new_reader(database: Database, make: Make) -> Reader:
     user = await make.user()
-    row = EventQueueRow(
-        queue_id=QueueId(f"queue-{user.user_id}"),
-        user_id=user.user_id,
-        epoch=1,
-        base=await make.position(),
-        params={"event_types": ["user_topic"]},
-        lifespan_seconds=600,
-    )
+    queue_id = QueueId(f"queue-{user.user_id}")
     async with database.connection() as connection:
-        await event_queues.insert(connection, make.realm_id, row)
-    return Reader(make.realm_id, user.user_id, row.queue_id)
+        await event_queues.insert(
+            connection,
+            make.realm_id,
+            queue_id,
+            user_id=user.user_id,
+            params={"event_types": ["user_topic"]},
+            lifespan_seconds=600,
+        )
+    return Reader(make.realm_id, user.user_id, queue_id)
 
 
 async def tell(process: Process, realm_id: RealmId, numbers: range) -> None:

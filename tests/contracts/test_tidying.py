@@ -11,7 +11,6 @@ from server.realtime import queues
 from server.realtime.queues import IDLE_QUEUE_SECONDS, Realtime
 from storage import event_queues
 from storage.database import Database
-from storage.event_queues import EventQueueRow
 from storage.ids import QueueId
 from testkit.clock import StoppedClock
 from testkit.factories import Make
@@ -34,17 +33,17 @@ async def realtime(database: Database, make: Make, clock: StoppedClock, monkeypa
     realtime = Realtime(database, RealmCaches(database, clock), clock)
     user = await make.user()
     for number in range(QUEUES):
-        row = EventQueueRow(
-            queue_id=QueueId(str(number)),
-            user_id=user.user_id,
-            epoch=1,
-            base=await make.position(),
-            params={},
-            lifespan_seconds=86_400,
-        )
+        queue_id = QueueId(str(number))
         async with database.connection() as connection:
-            await event_queues.insert(connection, make.realm_id, row)
-        await realtime.queue(make.realm_id, user.user_id, row.queue_id)
+            await event_queues.insert(
+                connection,
+                make.realm_id,
+                queue_id,
+                user_id=user.user_id,
+                params={},
+                lifespan_seconds=86_400,
+            )
+        await realtime.queue(make.realm_id, user.user_id, queue_id)
     await make.connection.execute(
         "UPDATE event_queues SET last_seen_at = now() - interval '1 hour' WHERE realm_id = %(r)s",
         r=make.realm_id,
