@@ -13,6 +13,7 @@ from server.api.exchanges import ApiServer
 from server.api.response_writer import ExchangeFactory
 from server.api.routes import ROUTES, Router
 from server.app import App
+from server.runtime.connection_counts import ConnectionShare
 from server.settings import certificates
 from server.transport.limits import TransportServer
 from server.transport.server import HttpServer
@@ -35,16 +36,18 @@ async def serving(
     sockets: Sequence[socket.socket],
     routes: Sequence[Endpoint[Any]] = ROUTES,
     grace_seconds: float = GRACE_SECONDS,
+    share: ConnectionShare | None = None,
 ) -> AsyncIterator[ApiServer]:
     """Answer requests on the sockets while the block runs; drain when it ends.
 
     For `shutdown_delay_seconds` connections are still accepted, but `/ready` answers 503 and each
     response is the last of its connection. Then no new connection is accepted, open polls are
     answered at once, and requests in progress get their responses (within `drain_seconds`).
+    `share` is what this process may take of the connections, where several have the sockets.
     """
     api = ApiServer(app, Router(routes), Site())
     http = TRANSPORTS[app.settings.transport](api.exchange)
-    await http.start(sockets, certificates.https(app.settings))
+    await http.start(sockets, certificates.https(app.settings), share)
     try:
         yield api
     finally:

@@ -68,10 +68,15 @@ def _draw(axis: str, sizes: dict[str, dict[str, float]], folder: Path) -> None:
     curves: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(dict)
     for size, figures in sizes.items():
         for name, value in figures.items():
-            unit = name.rsplit(" ", 1)[-1] if name.endswith((" ms", " KiB")) else ""
+            unit = name.rsplit(" ", 1)[-1] if name.endswith((" ms", " KiB", " MiB")) else ""
             label = name.removesuffix(f" {unit}") if unit else name
             curves[unit].setdefault(label, []).append((float(size), value))
-    for unit, drawn in curves.items():
+    for unit, all_of_unit in curves.items():
+        drawn = {
+            label: points for label, points in all_of_unit.items() if any(y for _, y in points)
+        }
+        if not drawn:
+            continue
         file = folder / "-".join(filter(None, (axis, unit.lower()))).replace(" ", "-")
         file.with_suffix(".svg").write_text(draw(f"Growth with {axis}", axis, unit, drawn))
 

@@ -1,6 +1,7 @@
 """The axes of growth, and the measurements at each size: one server for all sizes of an axis."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,8 @@ from storage.database import open_database
 TEXT: Final = "A message of an ordinary length."
 CAPABILITIES: Final = {"user_settings_object": True, "empty_topic_name": True}
 ROOT_DOMAIN: Final = "growth.test"
+AROUND: Final = 400
+"""Sends to organizations, and at most as many of these."""
 SENDERS: Final = 8
 SENDING_SECONDS: Final = 4.0
 
@@ -150,6 +153,7 @@ def realms(sizes: tuple[int, ...]) -> Measured:
             client = _owner(server, 0)
             me = client.request("GET", "/users/me")
             figures = _measure(server, client, Operation("who am I", me), _register(client))
+            figures |= uvloop.run(_send_around(server, size))
             figures["idle, server CPU ms a second"] = uvloop.run(_idle(server))
             figures["memory of one, KiB"] = (server.rss_kib() - before) / size
             yield size, figures
@@ -180,6 +184,31 @@ async def _found(server: Server, numbers: range) -> None:
         client = _owner(server, number)
         await client.get("/users/me")
         client.close()
+
+
+async def _send_around(server: Server, organizations: int) -> Figures:
+    """The cost of sends, one after the other in many organizations."""
+    clients = [
+        _owner(server, number) for number in range(0, organizations, -(-organizations // AROUND))
+    ]
+    requests = []
+    for client in clients:
+        user_id = json.loads(await client.get("/users/me"))["user_id"]
+        request = client.request("POST", "/messages", type="direct", to=[user_id], content=TEXT)
+        await client.timed(request)
+        requests.append(request)
+    taken, spent = list[float](), server.cpu_seconds()
+    for _ in range(AROUND // len(clients)):
+        for client, request in zip(clients, requests, strict=True):
+            taken.append(await client.timed(request))
+    for client in clients:
+        client.close()
+    return {
+        "send, in one after the other, server CPU ms": (server.cpu_seconds() - spent)
+        / len(taken)
+        * 1000,
+        "send, in one after the other, p50 ms": percentile(taken, 0.5) * 1000,
+    }
 
 
 async def _idle(server: Server) -> float:

@@ -17,6 +17,7 @@ from server.mail.folder import MailFolder
 from server.main import serving
 from server.messaging.background import running
 from server.operator.port import metrics_port, metrics_sockets
+from server.runtime.connection_counts import ConnectionShare
 from server.runtime.service_manager import ServiceNotifier
 from server.runtime.sockets import port_of
 from server.runtime.stop_signals import StopSignals
@@ -38,6 +39,7 @@ async def serve_until_stopped(
     with_shipper: bool = False,
     takes_mail: bool = False,
     lifeline: int | None = None,
+    share: ConnectionShare | None = None,
     beside: Sequence[Coroutine[Any, Any, None]] = (),
     prepare: Prepare | None = None,
     ready: Ready | None = None,
@@ -65,7 +67,7 @@ async def serve_until_stopped(
             app, processors, with_shipper=with_shipper, serves=True, takes_mail=takes_mail
         )
         await stack.enter_async_context(running(work, _watch(app), notifier.beat(), *beside))
-        api = await stack.enter_async_context(serving(app, sockets))
+        api = await stack.enter_async_context(serving(app, sockets, share=share))
         await stack.enter_async_context(
             metrics_port(
                 app,

@@ -12,6 +12,7 @@ from scripts.cli.loading import loading
 from scripts.cli.options import read_settings, server_options
 
 if TYPE_CHECKING:
+    from server.runtime.connection_counts import ConnectionShare
     from server.runtime.service_manager import ServiceNotifier
     from server.settings import Settings
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--sockets", "inherited", hidden=True)
 @click.option("--reports", type=int, hidden=True)
 @click.option("--watchdog", type=float, hidden=True)
+@click.option("--connections", hidden=True)
 @server_options
 def serve(
     *,
@@ -30,6 +32,7 @@ def serve(
     inherited: str | None,
     reports: int | None,
     watchdog: float | None,
+    connections: str | None,
     config: Path | None,
     **overrides: object,
 ) -> None:
@@ -44,7 +47,7 @@ def serve(
 
         if inherited is not None:
             notifier = ServiceNotifier.of_child(reports, watchdog)
-            serve_here(settings, _inherited(inherited), lifeline, notifier)
+            serve_here(settings, _inherited(inherited), lifeline, notifier, _share(connections))
             return
         _refuse_unfit(settings)
         from scripts.cli.state_files import announced
@@ -61,17 +64,34 @@ def serve(
 def listening(settings: "Settings") -> "tuple[Settings, list[socket.socket]]":
     """Return the sockets to serve on, and the settings with their actual address.
 
-    Sockets that the service manager has passed, or new ones. Raises ListenError.
+    Sockets that the service manager has passed, or new ones. Raises ListenError, or Failure if
+    another Parley of this user listens there.
     """
     import msgspec
 
     from server.runtime.service_manager import take_passed_sockets
-    from server.runtime.sockets import open_sockets, port_of
+    from server.runtime.sockets import ListenError, open_sockets, port_of
 
     passed = take_passed_sockets()
-    sockets = passed or open_sockets(settings.host, settings.port)
+    try:
+        sockets = passed or open_sockets(settings.host, settings.port)
+    except ListenError:
+        _refuse_if_running(settings)
+        raise
     host = passed[0].getsockname()[0] if passed else settings.host
     return msgspec.structs.replace(settings, host=host, port=port_of(sockets)), sockets
+
+
+def _refuse_if_running(settings: "Settings") -> None:
+    """Raise Failure if a server of this user has the address."""
+    from scripts.cli.state_files import running_servers
+
+    for server in running_servers():
+        if server.url == settings.public_url:
+            raise Failure(
+                f"Parley runs at {server.url} already (process {server.pid}): stop it first, or"
+                " choose another port with --port."
+            )
 
 
 def serve_here(
@@ -79,6 +99,7 @@ def serve_here(
     sockets: list[socket.socket],
     lifeline: int | None,
     notifier: "ServiceNotifier",
+    share: "ConnectionShare | None" = None,
 ) -> None:
     """Serve in this process."""
     with loading():
@@ -94,7 +115,9 @@ def serve_here(
         )
 
     uvloop.run(
-        serve_until_stopped(settings, sockets, lifeline=lifeline, ready=ready, notifier=notifier)
+        serve_until_stopped(
+            settings, sockets, lifeline=lifeline, share=share, ready=ready, notifier=notifier
+        )
     )
 
 
@@ -130,6 +153,13 @@ def _inherited(descriptors: str) -> list[socket.socket]:
     for opened in sockets:
         opened.setblocking(False)
     return sockets
+
+
+def _share(described: str | None) -> "ConnectionShare | None":
+    """Return this process's share of the connections, as the parent process has described it."""
+    from server.runtime.connection_counts import ConnectionShare
+
+    return None if described is None else ConnectionShare.parse(described)
 
 
 def _refuse_unfit(settings: "Settings") -> None:

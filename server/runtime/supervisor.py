@@ -14,6 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 
+from server.runtime.connection_counts import (
+    ABSENT,
+    ConnectionCounts,
+    ConnectionShare,
+    shared_counts,
+)
 from server.runtime.service_manager import ServiceNotifier
 
 FIRST_PAUSE_SECONDS = 0.1
@@ -29,6 +35,7 @@ LIFELINE_OPTION = "--lifeline"
 SOCKETS_OPTION = "--sockets"
 REPORTS_OPTION = "--reports"
 WATCHDOG_OPTION = "--watchdog"
+CONNECTIONS_OPTION = "--connections"
 
 MAX_REPORT_BYTES = 4096
 MAX_REPORTS = 16
@@ -72,8 +79,9 @@ class _Child:
 class Supervisor:
     """Keep `count` processes of a command running until SIGTERM or SIGINT.
 
-    Each is executed, not forked. It inherits the sockets, and a pipe whose end of file means that
-    the supervisor is gone: then it drains by itself.
+    Each is executed, not forked. It inherits the sockets, a file that tells how many connections
+    each process has, and a pipe whose end of file means that the supervisor is gone: then it drains
+    by itself.
     """
 
     command: Sequence[str]
@@ -107,11 +115,12 @@ class Supervisor:
         }
         self._children = [_Child(number) for number in range(self.count)]
         try:
-            while not self._stopping:
-                self._start_missing(lifeline)
-                self._wait(wake)
-                self._collect()
-                self._watch()
+            with shared_counts(self.count) as counts:
+                while not self._stopping:
+                    self._start_missing(lifeline, counts)
+                    self._wait(wake)
+                    self._collect(counts)
+                    self._watch()
         finally:
             self.notifier.stopping()
             self._end_all()
@@ -124,15 +133,19 @@ class Supervisor:
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._stopping = True
 
-    def _start_missing(self, lifeline: int) -> None:
+    def _start_missing(self, lifeline: int, counts: ConnectionCounts) -> None:
         now = time.monotonic()
         for child in self._children:
             if child.process is None and child.start_again_at <= now:
-                child.process, child.reports = self._spawn(lifeline)
+                child.process, child.reports = self._spawn(
+                    lifeline, ConnectionShare(counts, child.number)
+                )
                 child.started_at = now
                 self.report(f"server process {child.process.pid} started")
 
-    def _spawn(self, lifeline: int) -> "tuple[subprocess.Popen[bytes], socket.socket]":
+    def _spawn(
+        self, lifeline: int, share: ConnectionShare
+    ) -> "tuple[subprocess.Popen[bytes], socket.socket]":
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         ours.setblocking(False)
         descriptors = [opened.fileno() for opened in self.sockets]
@@ -140,16 +153,16 @@ class Supervisor:
             *(LIFELINE_OPTION, str(lifeline)),
             *(SOCKETS_OPTION, ",".join(map(str, descriptors))),
             *(REPORTS_OPTION, str(theirs.fileno())),
+            *(CONNECTIONS_OPTION, share.describe()),
         ]
         if self.notifier.watchdog_seconds is not None:
             options += [WATCHDOG_OPTION, str(self.notifier.watchdog_seconds)]
         with theirs:
-            process = subprocess.Popen(
-                [*self.command, *options], pass_fds=(lifeline, theirs.fileno(), *descriptors)
-            )
+            inherited = (lifeline, theirs.fileno(), share.counts.descriptor, *descriptors)
+            process = subprocess.Popen([*self.command, *options], pass_fds=inherited)
         return process, ours
 
-    def _collect(self) -> None:
+    def _collect(self, counts: ConnectionCounts) -> None:
         """Reap ended processes, and schedule their restarts."""
         now = time.monotonic()
         for child in self._children:
@@ -163,6 +176,7 @@ class Supervisor:
                 f" after {ran:.0f} s; the next starts in {pause:.1f} s"
             )
             child.forget()
+            counts[child.number] = ABSENT
             child.start_again_at = now + pause
 
     def _watch(self) -> None:

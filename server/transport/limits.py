@@ -5,6 +5,8 @@ import ssl
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from server.runtime.connection_counts import ConnectionShare
+
 MAX_HEAD_BYTES: Final = 64 * 1024
 MAX_AHEAD_BYTES: Final = 4 * 1024
 """Bytes of pipelined requests that are parsed: parsed, they take many times the memory."""
@@ -29,9 +31,15 @@ class TransportServer(Protocol):
     """An HTTP server that begins an exchange for each request."""
 
     async def start(
-        self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None = None
+        self,
+        sockets: Sequence[socket.socket],
+        tls: ssl.SSLContext | None = None,
+        share: ConnectionShare | None = None,
     ) -> None:
-        """Listen on the sockets; with `tls`, for HTTPS only."""
+        """Listen on the sockets; with `tls`, for HTTPS only.
+
+        Where several processes accept on them, `share` is what this one may take.
+        """
         ...
 
     def stop(self) -> None:

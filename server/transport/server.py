@@ -11,6 +11,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from server.api.response_writer import ExchangeFactory, HttpExchange, ResponseWriter
+from server.runtime.connection_counts import ConnectionShare
 from server.runtime.scheduler import CooperativeScheduler
 from server.runtime.sockets import BACKLOG
 from server.runtime.timer_wheel import TimerWheel
@@ -30,7 +31,10 @@ class HttpServer(TransportServer, ConnectionOwner):
     def __init__(self, begin: ExchangeFactory) -> None:
         self._begin = begin
         self._tls: ssl.SSLContext | None = None
-        self._acceptors = AcceptorPool(self._listen, self._adopt, self._has_room)
+        self._share: ConnectionShare | None = None
+        self._acceptors = AcceptorPool(
+            self._listen, self._adopt, has_room=self._has_room, is_ahead=self._is_ahead
+        )
         self._connections: dict[HttpConnection, None] = {}
         """A dictionary as an ordered set: it takes half of a set's memory."""
         self._arrivals: deque[float] = deque()
@@ -46,13 +50,21 @@ class HttpServer(TransportServer, ConnectionOwner):
 
     @override
     async def start(
-        self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None = None
+        self,
+        sockets: Sequence[socket.socket],
+        tls: ssl.SSLContext | None = None,
+        share: ConnectionShare | None = None,
     ) -> None:
         self._tls = tls
+        self._share = share
+        self._record_connections()
         await self._acceptors.open(sockets)
 
     @override
     def stop(self) -> None:
+        if self._share is not None:
+            self._share.leave()
+            self._share = None
         self._acceptors.close()
 
     @override
@@ -108,6 +120,13 @@ class HttpServer(TransportServer, ConnectionOwner):
             self._arrivals.popleft()
         return len(self._connections) + len(self._arrivals) < self._room
 
+    def _is_ahead(self) -> bool:
+        return self._share is not None and self._share.is_ahead()
+
+    def _record_connections(self) -> None:
+        if self._share is not None:
+            self._share.record(len(self._connections))
+
     # -- called by connections
 
     @override
@@ -116,10 +135,11 @@ class HttpServer(TransportServer, ConnectionOwner):
 
     @override
     def admit(self, connection: HttpConnection, transport: asyncio.Transport) -> bool:
-        self._acceptors.connection_accepted()
         if self._arrivals:
             self._arrivals.popleft()
         self._connections[connection] = None
+        self._record_connections()
+        self._acceptors.connection_accepted()
         if len(self._connections) <= self._room:
             self.read_throttle.expect(connection)
             return True
@@ -137,6 +157,7 @@ class HttpServer(TransportServer, ConnectionOwner):
     @override
     def forget(self, connection: HttpConnection) -> None:
         self._connections.pop(connection, None)
+        self._record_connections()
         self._lingering.discard(connection)
         self.read_throttle.forget(connection)
         self.deadlines.clear(connection)

@@ -32,6 +32,7 @@ from server.api.response_writer import (
     Responder,
 )
 from server.domain.errors import DomainError
+from server.runtime.connection_counts import ConnectionShare
 from server.transport.limits import BODY_SECONDS, IDLE_SECONDS, MAX_HEAD_BYTES, TransportServer
 from server.transport.refusals import (
     LINGER_BYTES,
@@ -255,7 +256,10 @@ class TornadoServer(TransportServer):
 
     @override
     async def start(
-        self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None = None
+        self,
+        sockets: Sequence[socket.socket],
+        tls: ssl.SSLContext | None = None,
+        share: ConnectionShare | None = None,
     ) -> None:
         self._http.ssl_options = tls
         self._http.add_sockets(sockets)

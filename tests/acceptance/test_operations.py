@@ -5,16 +5,19 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import psutil
 import psycopg
 import pytest
 from click.testing import CliRunner
@@ -30,6 +33,7 @@ from testkit import fork_server
 from testkit.database import new_database
 from testkit.free_ports import free_port
 
+CONNECTIONS = 30
 PARLEY = (sys.executable, "-m", "scripts.cli.main")
 
 
@@ -396,6 +400,30 @@ def test_processes_share_the_port_and_outlive_each_other(migrated: str):
     for process in (other, successor):
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)
+
+
+def test_processes_have_as_many_connections_as_each_other(migrated: str):
+    """The kernel alone would give most of those that come one by one to one process."""
+    serving = Serving(migrated, "--processes", "2")
+    processes = [psutil.Process(serving.started_process()) for _ in range(2)]
+    for _ in processes:
+        serving.until("server.listening")
+    with ExitStack() as clients:
+        for number in range(CONNECTIONS):
+            clients.enter_context(socket.create_connection(("127.0.0.1", int(serving.port))))
+            while sum(connections_at(serving.port, each) for each in processes) <= number:
+                time.sleep(0.001)
+            time.sleep(0.01)  # as clients come on a quiet day
+        counted = [connections_at(serving.port, each) for each in processes]
+        assert min(counted) >= CONNECTIONS // 3, counted
+    assert serving.end() == 0
+
+
+def connections_at(port: str, process: psutil.Process) -> int:
+    return sum(
+        each.status == psutil.CONN_ESTABLISHED and each.laddr.port == int(port)
+        for each in process.net_connections("inet")
+    )
 
 
 def test_one_process_needs_no_parent(migrated: str):

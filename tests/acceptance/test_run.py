@@ -419,6 +419,15 @@ def test_what_keeps_it_from_starting_is_one_sentence(data: Path):
     assert "PARLEY_PORT must be a port" in refusal(*place[:1], PARLEY_PORT="eighty")
 
 
+def test_a_second_one_at_its_address_is_told_of_the_first(data: Path):
+    run = Run(data)
+    assert refusal("run", "--data", str(data), "--port", str(run.port)) == (
+        f"parley: Parley runs at http://localhost:{run.port} already (process {run.process.pid}):"
+        " stop it first, or choose another port with --port."
+    )
+    assert run.end() == 0
+
+
 def test_serve_and_worker_want_a_database_of_their_own():
     for command in ("serve", "worker"):
         assert "set DATABASE_URL, or use `parley run`" in refusal(command)

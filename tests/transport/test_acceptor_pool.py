@@ -1,4 +1,4 @@
-"""Additional acceptors during a burst of connections, and one otherwise."""
+"""Additional acceptors during a burst of connections, one otherwise, and none while yielding."""
 
 import asyncio
 import socket
@@ -23,7 +23,14 @@ class Listener:
     def __init__(self) -> None:
         self._opened: list[asyncio.Server] = []
         self.adopted: list[socket.socket] = []
-        self.acceptors = AcceptorPool(self._listen, self.adopted.append)
+        self.is_ahead = False
+        self.has_room = True
+        self.acceptors = AcceptorPool(
+            self._listen,
+            self.adopted.append,
+            has_room=lambda: self.has_room,
+            is_ahead=lambda: self.is_ahead,
+        )
         self.accepted = 0
 
     def close(self) -> None:
@@ -145,3 +152,87 @@ async def test_what_is_in_the_backlog_at_closing_is_still_accepted():
                 assert accepted.recv(4) == b"POST"
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(place)
+
+
+@contextmanager
+def two_processes() -> Iterator[tuple[Listener, Listener, socket.socket]]:
+    """One that has more connections than another one, and their socket."""
+    ahead, behind = Listener(), Listener()
+    ahead.is_ahead = True
+    with socket.create_server(("127.0.0.1", 0), backlog=CLIENTS) as opened:
+        try:
+            yield ahead, behind, opened
+        finally:
+            ahead.close()
+            behind.close()
+
+
+async def yielding(listener: Listener, opened: socket.socket) -> socket.socket:
+    """Let it accept the connection that is returned, after which it yields."""
+    await listener.acceptors.open([opened.dup()])
+    client = socket.create_connection(opened.getsockname())
+    await until(lambda: listener.accepted == 1 and listener.open == 0)
+    return client
+
+
+async def accepted(listener: Listener, count: int) -> None:
+    await until(lambda: listener.accepted == count)
+
+
+async def adopted(listener: Listener, count: int) -> None:
+    await until(lambda: len(listener.adopted) == count)
+
+
+async def test_connections_go_to_the_process_that_has_fewer():
+    with two_processes() as (ahead, behind, opened):
+        with await yielding(ahead, opened):
+            await behind.acceptors.open([opened.dup()])
+            for number in range(1, 21):
+                with socket.create_connection(opened.getsockname()):
+                    await accepted(behind, number)
+        assert (ahead.accepted, ahead.adopted) == (1, [])
+
+
+async def test_what_no_other_process_takes_is_taken_late():
+    with two_processes() as (ahead, _, opened):
+        with await yielding(ahead, opened):
+            for number in range(1, 4):
+                with socket.create_connection(opened.getsockname()):
+                    await adopted(ahead, number)
+        assert (ahead.accepted, ahead.open) == (1, 0)
+
+
+async def test_a_process_that_is_no_longer_ahead_accepts_again():
+    with two_processes() as (ahead, _, opened):
+        with await yielding(ahead, opened):
+            ahead.is_ahead = False
+            for number in range(2, 5):
+                with socket.create_connection(opened.getsockname()):
+                    await accepted(ahead, number)
+        assert (ahead.adopted, ahead.open) == ([], 1)
+
+
+async def test_a_full_process_that_yields_takes_nothing_until_there_is_room(monkeypatch):
+    monkeypatch.setattr(acceptor_pool, "CHECK_SECONDS", 0.01)
+    with two_processes() as (ahead, _, opened), await yielding(ahead, opened):
+        ahead.has_room = False
+        ahead.acceptors.pause()
+        with socket.create_connection(opened.getsockname()):
+            await asyncio.sleep(10 * acceptor_pool.YIELD_SECONDS)
+            assert (ahead.accepted, ahead.adopted) == (1, [])
+            ahead.has_room = True
+            await until(lambda: ahead.accepted == 2)
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_a_process_that_yields_and_stops_takes_what_is_in_the_backlog(is_late):
+    with two_processes() as (ahead, _, opened), await yielding(ahead, opened):
+        with socket.create_connection(opened.getsockname()):
+            if is_late:
+                await until(lambda: ahead.acceptors._taking is not None or ahead.adopted)
+            ahead.acceptors.close()
+            await until(lambda: len(ahead.adopted) == 1)
+        await asyncio.sleep(2 * acceptor_pool.LAST_ACCEPT_SECONDS)
+        with socket.create_connection(opened.getsockname()):
+            await asyncio.sleep(10 * acceptor_pool.YIELD_SECONDS)
+            assert len(ahead.adopted) == 1
