@@ -132,6 +132,8 @@ class AcceptorPool:
             asyncio.get_running_loop().add_reader(each, self._arrived)
 
     def _arrived(self) -> None:
+        if not self._is_yielding or self._taking is not None:
+            return  # at another socket, in the same iteration
         self._stop_watching()
         if self._is_ahead():
             loop = asyncio.get_running_loop()
@@ -170,8 +172,8 @@ class AcceptorPool:
         """Listen on a duplicate of each socket, since a closed acceptor closes its socket."""
         for each in self._sockets:
             acceptor = await self._listen(each.dup())
-            if self._is_paused or not self._sockets:
-                acceptor.close()  # paused or closed while it was being opened
+            if self._is_paused or self._is_yielding or not self._sockets:
+                acceptor.close()  # decided while it was being opened
                 break
             self._acceptors.append(acceptor)
 

@@ -125,8 +125,8 @@ async def test_closing_during_a_burst_closes_all_acceptors():
         assert listener.open == 0
 
 
-@pytest.mark.parametrize("decided", ["pause", "close"])
-async def test_an_acceptor_that_is_being_opened_closes_if_the_pool_is_paused_or_closed(decided):
+@pytest.mark.parametrize("decided", ["pause", "close", "_yield"])
+async def test_an_acceptor_that_is_being_opened_closes_if_none_is_wanted_any_more(decided):
     listener = SlowListener()
     with waiting_clients(0) as opened:
         opening = asyncio.ensure_future(listener.acceptors.open([opened]))
