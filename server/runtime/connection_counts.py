@@ -1,11 +1,12 @@
 """How many connections each of several server processes has, so that they share them evenly."""
 
 import mmap
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import IO, Final
 
 ABSENT: Final = -1
 """Instead of a number: of a process that accepts no connections."""
@@ -47,7 +48,7 @@ class ConnectionCounts:
 @contextmanager
 def shared_counts(processes: int) -> Iterator[ConnectionCounts]:
     """Make the numbers of so many processes, all of which are absent at first."""
-    with tempfile.TemporaryFile() as file:
+    with _nameless_file() as file:
         file.truncate(processes * WORD_BYTES)
         counts = ConnectionCounts(file.fileno(), processes)
         for number in range(processes):
@@ -56,6 +57,13 @@ def shared_counts(processes: int) -> Iterator[ConnectionCounts]:
             yield counts
         finally:
             counts.close()
+
+
+def _nameless_file() -> IO[bytes]:
+    """Open a file that ends with its last descriptor; in memory, where the system offers that."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("connections"), "r+b")
+    return tempfile.TemporaryFile()
 
 
 @dataclass(frozen=True, slots=True)
