@@ -131,8 +131,8 @@ async def _announced(
 ) -> tuple[QueueId, list[QueueId]]:
     """Insert the queue; return its id and those of deleted queues.
 
-    It begins later. Later writes see the queue: events contain the flags of users with
-    queues, and so of this one from its first event on.
+    It begins later. Later writes see the queue: events contain the flags of users with queues, and
+    so of this one from its first event on.
     """
     queue_id = QueueId(secrets.token_hex(16))
     async with database.connection() as connection:

@@ -108,7 +108,7 @@ class AcceptorPool:
         self._schedule_check()
         if self._is_yielding or self._is_burst:
             return
-        if self._accepted == BURST_CONNECTIONS:
+        if self._accepted >= BURST_CONNECTIONS:
             self._is_burst = True
             self._opening = asyncio.ensure_future(self._open_extra())
         elif self._is_ahead():
