@@ -1,7 +1,6 @@
 """Long polls: from user, queue and last event id to the events of the response."""
 
 import asyncio
-import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
@@ -25,9 +24,12 @@ from server.realtime.variants import TailEntry
 from server.telemetry import traces
 from storage.ids import Position, QueueId, RealmId, UserId
 
-HEARTBEAT_SECONDS: Final = 45.0
-HEARTBEAT_JITTER_SECONDS: Final = 10.0
-"""Home routers forget a silent connection after a minute."""
+HEARTBEAT_SECONDS: Final = 30.0
+"""Minimum time before a heartbeat."""
+HEARTBEAT_PERIOD_SECONDS: Final = 25.0
+"""Within this time more the heartbeat comes: home routers forget a silent connection after a
+minute. Heartbeats of a queue are a multiple of it apart, so that clients that began to wait in the
+same instant get theirs, and poll again, at different times."""
 NO_IDS_LEFT_SECONDS: Final = 0.05
 """Interval of checks for the empty entry that provides new event ids."""
 MAX_BYTES: Final = 1024 * 1024
@@ -98,8 +100,8 @@ class WaitingPoll(ABC):
         self._asked_id = asked_id
         self._is_over = False
         self.examined = self.follower.position
-        jitter = random.uniform(0, HEARTBEAT_JITTER_SECONDS)  # noqa: S311 - spreads load, no secret
-        self._realtime.deadlines.set(self, HEARTBEAT_SECONDS + jitter)
+        until = seconds_until_heartbeat(self.queue.queue_id, self._realtime.clock.monotonic())
+        self._realtime.deadlines.set(self, until)
         self.queue.waiter = self
         self.queue.idle_since = 0.0
 
@@ -125,6 +127,15 @@ class WaitingPoll(ABC):
         if not self._is_over:
             self._is_over = True
             self.deliver_events(events)
+
+
+def seconds_until_heartbeat(queue_id: QueueId, now: float) -> float:
+    """Return how long a poll of the queue waits without events from now on.
+
+    `now` is of a monotonic clock. A queue that stays quiet gets a heartbeat every 50 seconds.
+    """
+    phase = hash(queue_id) % HEARTBEAT_PERIOD_SECONDS
+    return HEARTBEAT_SECONDS + (phase - now - HEARTBEAT_SECONDS) % HEARTBEAT_PERIOD_SECONDS
 
 
 def _traced(span: traces.Span, answer: Callable[[], None]) -> None:

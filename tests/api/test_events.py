@@ -136,7 +136,7 @@ async def test_a_restarted_process_goes_on_where_the_client_is(
 
 async def test_a_heartbeat_has_an_id_above_what_was_given(clients, monkeypatch):
     monkeypatch.setattr(polls, "HEARTBEAT_SECONDS", 0.01)
-    monkeypatch.setattr(polls, "HEARTBEAT_JITTER_SECONDS", 0.0)
+    monkeypatch.setattr(polls, "HEARTBEAT_PERIOD_SECONDS", 0.001)
     alice, bob = clients
     queue = await bob.register(event_types=["message"])
     await say(alice)
@@ -159,7 +159,7 @@ async def test_when_a_position_has_no_ids_left_a_new_one_is_made(clients, monkey
     """More heartbeats than ids in a realm where nothing happens: the clock takes an empty step."""
     monkeypatch.setattr(queues, "FIRST_EPHEMERAL_K", LAST_K - 3)
     monkeypatch.setattr(polls, "HEARTBEAT_SECONDS", 0.0)
-    monkeypatch.setattr(polls, "HEARTBEAT_JITTER_SECONDS", 0.0)
+    monkeypatch.setattr(polls, "HEARTBEAT_PERIOD_SECONDS", 0.001)
     _, bob = clients
     queue = await bob.register(event_types=["message"])
     last = -1
