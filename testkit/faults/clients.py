@@ -20,7 +20,7 @@ from testkit.faults.world import (
 
 SEND_PATIENCE = 8.0
 POLL_PATIENCE = 70.0
-"""A heartbeat comes every 45 to 55 seconds."""
+"""A heartbeat comes every 30 to 55 seconds."""
 SHORTEST_PAUSE = 0.02
 LONGEST_PAUSE = 1.0
 EVENT_TYPES = ("message", "subscription")
