@@ -1,11 +1,12 @@
 /** Why something was refused, until what it was said of is changed. */
 
 import type { RefObject } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 /** Call a function when anything in the form or dialog around an element is changed, as long as it is given. */
 export function useChangeAround(element: RefObject<Element | null>, then: (() => void) | undefined): void {
-  useEffect(() => {
+  // Not after the next paint: one may write before that.
+  useLayoutEffect(() => {
     const frame = then && element.current?.closest("form, .setting, .dialog-frame");
     if (!frame) return undefined;
     for (const change of ["input", "reset"]) frame.addEventListener(change, then);
