@@ -77,21 +77,29 @@ async def serve_until_stopped(
                 is_draining=lambda: api.is_draining,
             )
         )
-        emails = None
-        if mail is not None:
-            from server.operator.mail_folder import folder_pages  # where it is wanted
-
-            emails = await stack.enter_async_context(folder_pages(mail, settings.port + 1))
+        emails = None if mail is None else await _show_folder(stack, mail, settings.port + 1)
         if takes_mail:
-            from server.mail_in import taking_mail  # most servers start without
-
-            await stack.enter_async_context(taking_mail(app, for_mail))
+            await _take_mail(stack, app, for_mail)
         set_start_apart()
         if ready is not None:
             ready(emails)
         notifier.ready(f"Serves port {port_of(sockets)}.")
         await _first_of(stop.wait(), lifeline)
         notifier.stopping()
+
+
+async def _show_folder(stack: AsyncExitStack, mail: MailFolder, port: int) -> str:
+    """Serve the pages of the folder until the stack ends; return their URL."""
+    from server.operator.mail_folder import folder_pages  # where it is wanted
+
+    return await stack.enter_async_context(folder_pages(mail, port))
+
+
+async def _take_mail(stack: AsyncExitStack, app: App, sockets: Sequence[socket.socket]) -> None:
+    """Receive email on the sockets until the stack ends."""
+    from server.mail_in import taking_mail  # most servers start without
+
+    await stack.enter_async_context(taking_mail(app, sockets))
 
 
 async def work_until_stopped(
