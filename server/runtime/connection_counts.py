@@ -75,7 +75,7 @@ class ConnectionShare:
 
     @classmethod
     def parse(cls, described: str) -> "ConnectionShare":
-        """Return the share that another process has described, whose descriptor is open here."""
+        """Return a share as the parent process described it; the descriptor is inherited."""
         descriptor, processes, number = map(int, described.split(","))
         return cls(ConnectionCounts(descriptor, processes), number)
 

@@ -80,8 +80,8 @@ class Supervisor:
     """Keep `count` processes of a command running until SIGTERM or SIGINT.
 
     Each is executed, not forked. It inherits the sockets, a file that tells how many connections
-    each process has, and a pipe whose end of file means that the supervisor is gone: then it drains
-    by itself.
+    each process has, and a pipe. The end of file of the pipe means that the supervisor is gone:
+    then the process drains by itself.
     """
 
     command: Sequence[str]
