@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -14,7 +14,7 @@ from benchmarks import world as worlds
 from benchmarks.client import Client
 from benchmarks.figures import Figures, percentile
 from benchmarks.growth import far
-from benchmarks.growth.cost import Operation, Serving, costs
+from benchmarks.growth.cost import TEXT, Measured, Operation, Serving, costs
 from benchmarks.server import Server, running
 from benchmarks.serving import processes
 from benchmarks.world import World
@@ -22,7 +22,6 @@ from server.actions.realms import create_realm
 from server.actions.users import NewUser
 from storage.database import open_database
 
-TEXT: Final = "A message of an ordinary length."
 CAPABILITIES: Final = {"user_settings_object": True, "empty_topic_name": True}
 ROOT_DOMAIN: Final = "growth.test"
 AROUND: Final = 400
@@ -30,8 +29,6 @@ AROUND: Final = 400
 SENDERS: Final = 8
 APART_SECONDS: Final = 0.02
 SENDING_SECONDS: Final = 4.0
-
-Measured = Iterator[tuple[int, Figures]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,18 @@
 """The cost of an operation: processor time, which holds on a busy machine, and latency."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from benchmarks.client import Client
 from benchmarks.figures import Figures, percentile
 
+TEXT: Final = "A message of an ordinary length."
 WARM_UP: Final = 20
 ENOUGH_FOR_P99: Final = 200
+
+Measured = Iterator[tuple[int, Figures]]
+"""The figures at each size of an axis."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from bisect import bisect_right
-from collections.abc import Iterator
 from typing import Final
 
 import uvloop
@@ -14,13 +13,12 @@ from benchmarks.crowds import waiting
 from benchmarks.crowds.masses import come_at_once, masses
 from benchmarks.crowds.waking import longest
 from benchmarks.figures import Figures, percentile
-from benchmarks.growth.cost import Operation, costs
+from benchmarks.growth.cost import TEXT, Measured, Operation, costs
 from benchmarks.probe import Answer, Probe
 from benchmarks.server import Server, running
 from benchmarks.serving import Processes, processes
 from benchmarks.world import World
 
-TEXT: Final = "A message of an ordinary length."
 SUBSCRIBERS: Final = 100_000
 QUEUE_PROCESSES: Final = 8
 LISTENER_PROCESSES: Final = 4
@@ -29,9 +27,7 @@ MESSAGES: Final = 5
 DIRECT_MESSAGES: Final = 400
 FOLLOWED_SECONDS: Final = 20.0
 BETWEEN_SECONDS: Final = 6.0
-"""From one message to all who listen to the next."""
-
-Measured = Iterator[tuple[int, Figures]]
+"""From one message to all listeners to the next."""
 
 
 def queues(sizes: tuple[int, ...]) -> Measured:
@@ -63,7 +59,7 @@ def queues(sizes: tuple[int, ...]) -> Measured:
 
 
 def listeners(sizes: tuple[int, ...]) -> Measured:
-    """A message to a channel of 100,000 subscribers, of whom a growing number wait for it."""
+    """A message to a channel of 100,000 subscribers, a growing number of which wait for it."""
     with running() as server:
         with server.database() as database:
             world = worlds.fill(database, people=SUBSCRIBERS)
