@@ -6,13 +6,14 @@ import signal
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from typing_extensions import override
 
+from server.runtime.connection_counts import ABSENT, ConnectionShare, shared_counts
 from testkit import fork_server
 
 ENDING_SECONDS = 15.0
@@ -123,7 +124,8 @@ class Workers:
 class Servers(Workers):
     """N serving processes that inherit one listening socket, as those of `parley serve` do.
 
-    They drain by themselves when this process is gone.
+    They share the connections evenly (docs/adr/0056-even-connections.md), and drain by themselves
+    when this process is gone.
     """
 
     @override
@@ -133,6 +135,10 @@ class Servers(Workers):
         self._socket.setblocking(False)
         self.port: int = self._socket.getsockname()[1]
         self._lifeline, self._our_end = os.pipe()
+        self._shares = ExitStack()
+        self._counts = self._shares.enter_context(shared_counts(self.count))
+        self._numbers: dict[int, int] = {}
+        """The place of each process among the counts, by process id."""
 
     @override
     def close(self) -> None:
@@ -141,14 +147,21 @@ class Servers(Workers):
             self._socket.close()
             os.close(self._lifeline)
             os.close(self._our_end)
+            self._shares.close()
 
     @override
     def _start(self) -> subprocess.Popen[bytes]:
-        return self._spawn(
+        taken = {self._numbers[each.pid] for each in self.processes}
+        number = next(number for number in range(self.count) if number not in taken)
+        self._counts[number] = ABSENT
+        process = self._spawn(
             [
                 *self.command,
                 *("--lifeline", str(self._lifeline)),
                 *("--sockets", str(self._socket.fileno())),
+                *("--connections", ConnectionShare(self._counts, number).describe()),
             ],
-            pass_fds=(self._lifeline, self._socket.fileno()),
+            pass_fds=(self._lifeline, self._socket.fileno(), self._counts.descriptor),
         )
+        self._numbers[process.pid] = number
+        return process
