@@ -176,6 +176,9 @@ class EmbeddedPostgres:
             # In a thread, since Ctrl-C interrupts only the main one: whatever the main thread was
             # about to do, the executor waits for the thread, which notes what it has started.
             with ThreadPoolExecutor(1) as starter:
+                # It waits only for a thread that it knows. Interrupted while it starts one, it does
+                # not know that thread yet: so there is one before there is something to wait for.
+                starter.submit(int).result()
                 starter.submit(self._spawn, command, account, door).result()
 
     def _spawn(self, command: list[str], account: Account, door: Door) -> None:

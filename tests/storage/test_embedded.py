@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -410,10 +411,13 @@ def interrupt_while_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 def interrupt_before_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     submit = ThreadPoolExecutor.submit
 
-    def interrupted(*arguments: Any) -> None:
-        submit(*arguments).result()
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.2)
+    def interrupted(*arguments: Any) -> Any:
+        submitted = submit(*arguments)
+        submitted.result()
+        if arguments[1].__name__ == "_spawn":
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)
+        return submitted
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
 
@@ -435,3 +439,30 @@ def test_an_interrupt_while_it_is_launched_leaves_nothing_running(
     assert process is not None
     postgres.stop()
     assert process.poll() is not None
+
+
+def test_an_interrupt_while_the_thread_starts_that_starts_it_leaves_nothing_behind(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+):
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    with embedded_postgres(data):
+        pass  # from now on it only has to be launched
+    postgres = EmbeddedPostgres(data)
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        postgres.start()
+    postgres.stop()
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    try:
+        assert not postgres.is_running()
+    finally:
+        with embedded_postgres(data):
+            pass
