@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
+from server.actions.messages.send import PlainSend
 from server.actions.realm_services import RealmServices
 from server.domain import external_content
 from server.domain.addresses import Addresses
@@ -22,6 +23,7 @@ from server.messaging.job_broker import JobBroker
 from server.messaging.job_desk import JobDesk
 from server.messaging.postgres import open_postgres_bus, open_postgres_jobs
 from server.messaging.postgres_desk import PostgresJobDesk
+from server.messaging.sibling_bus import SiblingBus
 from server.parsing.parser import Parser, open_parser
 from server.pictures.process import Pictures
 from server.presences import PresenceService
@@ -37,10 +39,12 @@ from server.realm_cache import RealmCaches, Rendering
 from server.realtime.lineage_relay import LineageRelay
 from server.realtime.queues import Realtime
 from server.runtime.extras import extra
+from server.runtime.siblings import Sibling, SiblingChannels
 from server.settings import Settings
 from server.telemetry.metrics import Metrics
 from server.typesetting.process import open_typesetter
 from server.writer import Writers, WriteTx
+from server.writer.forwarding import WriteForwarder
 from storage import event_log, server_keys
 from storage.blobs import BlobStore, LocalBlobStore
 from storage.database import Database, open_database
@@ -91,6 +95,7 @@ class App:
             "polls_waiting": self.realtime.waiting(),
             "log_lag_seconds": self.realtime.lag_seconds(),
             "broker_connected": self.bus.is_connected,
+            "writes_forwarded": self.writers.forwarded(),
             "loop_blocked_seconds": self.metrics.longest_block_seconds(),
             **{f"database_connections_{k}": n for k, n in self.database.pool_use().items()},
         }
@@ -127,6 +132,7 @@ async def open_app(
     *,
     clock: Clock | None = None,
     mailer: Mailer | None = None,
+    sibling: Sibling | None = None,
     connection_class: type[PgConnection] = PgConnection,
 ) -> AsyncIterator[App]:
     """Open everything in order; close it in reverse order in any case.
@@ -146,7 +152,7 @@ async def open_app(
         rendering = await _open_rendering(stack, settings, database, egress)
         realm_caches = RealmCaches(database, clock, addresses, rendering)
         realtime, writers, bus = await _open_delivery(
-            stack, settings, database, realm_caches, clock
+            stack, settings, database, realm_caches, clock, sibling
         )
         jobs, desk = await stack.enter_async_context(_open_jobs(settings, database, clock))
         app = App(
@@ -244,11 +250,19 @@ async def _open_delivery(
     database: Database,
     realm_caches: RealmCaches,
     clock: Clock,
+    sibling: Sibling | None,
 ) -> tuple[Realtime, Writers, EventBus]:
     """Event delivery, from local writes and from other processes to the queues of this process."""
     realtime = Realtime(database, realm_caches, clock)
-    writers = Writers(database, realm_caches, realtime.committed)
     bus = await stack.enter_async_context(_open_bus(settings, database, realtime))
+    channels = None if sibling is None else SiblingChannels(sibling)
+    forwarder = None
+    if channels is not None:
+        bus = SiblingBus(bus, channels, realtime)
+        forwarder = WriteForwarder(channels, [PlainSend], realtime.reached)
+    writers = Writers(database, realm_caches, realtime.committed, forwarder)
+    if channels is not None:
+        stack.enter_context(channels.listening())
     realtime.connect(bus)
     realtime.lineages = LineageRelay(database.connector)
     await realtime.lineages.connect(bus)

@@ -15,7 +15,7 @@ from server.domain.errors import DomainError
 from server.events.base import Audience, Entry, Event, LogEntry
 from server.realm_cache import RealmCache
 from storage.database import Connection, DatabaseUnavailableError, Locking, Statement
-from storage.ids import RealmId
+from storage.ids import Position, RealmId
 
 Row = TypeVar("Row")
 Result = TypeVar("Result", covariant=True)
@@ -93,6 +93,26 @@ class SharedWrite(ABC, Generic[Result]):
         """The statement for all of them including the clock's turn, where there is one."""
         del writes, realm_id
         return None
+
+
+class PortableWrite(SharedWrite[Result]):
+    """A shared write that another process can run, because it is data.
+
+    There it is valid below a position only: once the clock has passed that, it is never written.
+    """
+
+    portable_as: ClassVar[str]
+    """Name of the class among all that are portable."""
+    result_type: ClassVar[type[Any]]
+    """The type of its result, for its encoding."""
+
+    @abstractmethod
+    def encoded(self, valid_below: Position) -> bytes:
+        """The write in JSON, stale from that position on."""
+
+    @classmethod
+    @abstractmethod
+    def decoded(cls, encoded: bytes) -> Self: ...
 
 
 class KeepsChangingError(DatabaseUnavailableError):

@@ -3704,14 +3704,15 @@ BEGIN
                 sent_at timestamptz, traits integer, client text, content text, rendered text,
                 audience json, body json, write_id uuid,
                 idempotency_key text, idempotency_digest text,
-                policy_started smallint, policy_sent smallint, empty_topic_name text))
+                policy_started smallint, policy_sent smallint, empty_topic_name text,
+                valid_below bigint))
               WITH ORDINALITY AS a(
                 sender_id, sender_version, realm_version, groups_version,
                 channel_id, channel_version, subscription_version, topic_id, topic_name,
                 dm_group_id, dm_user_ids, dm_versions,
                 sent_at, traits, client, content, rendered, audience, body, write_id,
                 idempotency_key, idempotency_digest, policy_started, policy_sent, empty_topic_name,
-                place)
+                valid_below, place)
         ), sound AS MATERIALIZED (
             -- Each look-up is by a whole key, whatever the statistics say.
             SELECT a.*, v_position + row_number() OVER (ORDER BY a.place) AS id, c.hides_history
@@ -3737,6 +3738,7 @@ BEGIN
                     WHERE t.realm_id = p_realm_id AND t.topic_id = a.topic_id OFFSET 0) t ON true
              WHERE r.changed_at = a.realm_version AND r.groups_changed_at = a.groups_version
                AND u.changed_at = a.sender_version
+               AND (a.valid_below IS NULL OR v_position < a.valid_below)
                AND CASE WHEN a.channel_id IS NOT NULL THEN
                        c.changed_at = a.channel_version
                        AND s.changed_at IS NOT DISTINCT FROM a.subscription_version

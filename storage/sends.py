@@ -64,6 +64,8 @@ class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """JSON of the widget that the message becomes."""
     attachment_ids: list[AttachmentId] = []
     """Files that the message refers to."""
+    valid_below: Position | None = None
+    """Fencing token: from this position on, `together` finds the send stale. None: always valid."""
 
     @property
     def is_plain(self) -> bool:

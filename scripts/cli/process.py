@@ -17,8 +17,8 @@ from server.mail.folder import MailFolder
 from server.main import serving
 from server.messaging.background import running
 from server.operator.port import metrics_port, metrics_sockets
-from server.runtime.connection_counts import ConnectionShare
 from server.runtime.service_manager import ServiceNotifier
+from server.runtime.siblings import Sibling
 from server.runtime.sockets import port_of
 from server.runtime.stop_signals import StopSignals
 from server.runtime.watchdog import LoopWatchdog
@@ -39,7 +39,7 @@ async def serve_until_stopped(
     with_shipper: bool = False,
     takes_mail: bool = False,
     lifeline: int | None = None,
-    share: ConnectionShare | None = None,
+    sibling: Sibling | None = None,
     beside: Sequence[Coroutine[Any, Any, None]] = (),
     prepare: Prepare | None = None,
     ready: Ready | None = None,
@@ -60,13 +60,14 @@ async def serve_until_stopped(
         certificates.https(settings)
         for_metrics = _closed_by(stack, metrics_sockets(settings))
         for_mail = _closed_by(stack, _sockets_of_mail(settings)) if takes_mail else []
-        app = await stack.enter_async_context(open_app(settings, mailer=mail))
+        app = await stack.enter_async_context(open_app(settings, mailer=mail, sibling=sibling))
         if prepare is not None:
             await prepare(app)
         work = run_processors(
             app, processors, with_shipper=with_shipper, serves=True, takes_mail=takes_mail
         )
         await stack.enter_async_context(running(work, _watch(app), notifier.beat(), *beside))
+        share = None if sibling is None else sibling.share
         api = await stack.enter_async_context(serving(app, sockets, share=share))
         await stack.enter_async_context(
             metrics_port(

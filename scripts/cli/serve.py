@@ -12,8 +12,8 @@ from scripts.cli.loading import loading
 from scripts.cli.options import read_settings, server_options
 
 if TYPE_CHECKING:
-    from server.runtime.connection_counts import ConnectionShare
     from server.runtime.service_manager import ServiceNotifier
+    from server.runtime.siblings import Sibling
     from server.settings import Settings
 
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--sockets", "inherited", hidden=True)
 @click.option("--reports", type=int, hidden=True)
 @click.option("--watchdog", type=float, hidden=True)
-@click.option("--connections", hidden=True)
+@click.option("--siblings", "described", hidden=True)
 @server_options
 def serve(
     *,
@@ -32,7 +32,7 @@ def serve(
     inherited: str | None,
     reports: int | None,
     watchdog: float | None,
-    connections: str | None,
+    described: str | None,
     config: Path | None,
     **overrides: object,
 ) -> None:
@@ -47,7 +47,7 @@ def serve(
 
         if inherited is not None:
             notifier = ServiceNotifier.of_child(reports, watchdog)
-            serve_here(settings, _inherited(inherited), lifeline, notifier, _share(connections))
+            serve_here(settings, _inherited(inherited), lifeline, notifier, _sibling(described))
             return
         _refuse_unfit(settings)
         from scripts.cli.state_files import announced
@@ -99,7 +99,7 @@ def serve_here(
     sockets: list[socket.socket],
     lifeline: int | None,
     notifier: "ServiceNotifier",
-    share: "ConnectionShare | None" = None,
+    sibling: "Sibling | None" = None,
 ) -> None:
     """Serve in this process."""
     with loading():
@@ -116,7 +116,7 @@ def serve_here(
 
     uvloop.run(
         serve_until_stopped(
-            settings, sockets, lifeline=lifeline, share=share, ready=ready, notifier=notifier
+            settings, sockets, lifeline=lifeline, sibling=sibling, ready=ready, notifier=notifier
         )
     )
 
@@ -155,11 +155,11 @@ def _inherited(descriptors: str) -> list[socket.socket]:
     return sockets
 
 
-def _share(described: str | None) -> "ConnectionShare | None":
-    """Return this process's share of the connections, as the parent process has described it."""
-    from server.runtime.connection_counts import ConnectionShare
+def _sibling(described: str | None) -> "Sibling | None":
+    """Return what this process shares with others, as the parent process has described it."""
+    from server.runtime.siblings import Sibling
 
-    return None if described is None else ConnectionShare.parse(described)
+    return None if described is None else Sibling.parse(described)
 
 
 def _refuse_unfit(settings: "Settings") -> None:

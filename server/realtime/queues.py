@@ -108,9 +108,16 @@ class Realtime:
             hint = Hint(realm_id, epoch, entries[0].position, last, bodies)
             self._publish(lambda bus: bus.publish(hint))
             self.shipper_notifier.notify()
-        if follower is None or follower.epoch != epoch or follower.position >= last:
-            return None
-        return partial(follower.applied, last, APPLIED_TIMEOUT_SECONDS)
+        return _applied(follower, epoch, last)
+
+    def reached(
+        self, realm_id: RealmId, epoch: int, position: Position
+    ) -> Callable[[], Awaitable[object]] | None:
+        """The same of a position that another process has committed."""
+        follower = self._followers.get(realm_id)
+        if follower is not None:
+            follower.notice(epoch, position)
+        return _applied(follower, epoch, position)
 
     def on_hint(self, hint: Hint) -> None:
         if hint.realm_id == NO_REALM:
@@ -118,6 +125,8 @@ class Realtime:
         follower = self._followers.get(hint.realm_id)
         if follower is None:
             return
+        if hint.epoch == follower.epoch and hint.last <= follower.position:
+            return  # known, from another bus or this process
         if hint.entries:
             entries = [msgspec.json.decode(e, type=LogEntry) for e in hint.entries]
             follower.offer(hint.epoch, entries)
@@ -445,3 +454,12 @@ class Realtime:
                 del self._followers[realm_id]
                 self._rows.pop(realm_id, None)
                 self._publish(lambda bus, realm_id=realm_id: bus.unfollow(realm_id))  # type: ignore[misc]
+
+
+def _applied(
+    follower: RealmFollower | None, epoch: int, position: Position
+) -> Callable[[], Awaitable[object]] | None:
+    """Return a wait until the follower has applied the position, if it is to and has not."""
+    if follower is None or follower.epoch != epoch or follower.position >= position:
+        return None
+    return partial(follower.applied, position, APPLIED_TIMEOUT_SECONDS)

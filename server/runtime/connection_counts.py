@@ -40,6 +40,10 @@ class ConnectionCounts:
         others = (each for n, each in enumerate(self._counts) if n != number and each != ABSENT)
         return min(others, default=None)
 
+    def accepting(self) -> list[int]:
+        """Return the processes that accept connections, in order."""
+        return [number for number, each in enumerate(self._counts) if each != ABSENT]
+
     def close(self) -> None:
         self._counts.release()
         self._memory.close()

@@ -14,13 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 
-from server.runtime.connection_counts import (
-    ABSENT,
-    ConnectionCounts,
-    ConnectionShare,
-    shared_counts,
-)
 from server.runtime.service_manager import ServiceNotifier
+from server.runtime.siblings import Sibling, sibling_processes
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 10.0
@@ -35,7 +30,7 @@ LIFELINE_OPTION = "--lifeline"
 SOCKETS_OPTION = "--sockets"
 REPORTS_OPTION = "--reports"
 WATCHDOG_OPTION = "--watchdog"
-CONNECTIONS_OPTION = "--connections"
+SIBLINGS_OPTION = "--siblings"
 
 MAX_REPORT_BYTES = 4096
 MAX_REPORTS = 16
@@ -79,8 +74,8 @@ class _Child:
 class Supervisor:
     """Keep `count` processes of a command running until SIGTERM or SIGINT.
 
-    Each is executed, not forked. It inherits the sockets, a file that tells how many connections
-    each process has, and a pipe. The end of file of the pipe means that the supervisor is gone:
+    Each is executed, not forked. It inherits the sockets, what it shares with its siblings, and a
+    pipe. The end of file of the pipe means that the supervisor is gone:
     then the process drains by itself.
     """
 
@@ -115,11 +110,11 @@ class Supervisor:
         }
         self._children = [_Child(number) for number in range(self.count)]
         try:
-            with shared_counts(self.count) as counts:
+            with sibling_processes(self.count) as siblings:
                 while not self._stopping:
-                    self._start_missing(lifeline, counts)
+                    self._start_missing(lifeline, siblings)
                     self._wait(wake)
-                    self._collect(counts)
+                    self._collect(siblings)
                     self._watch()
         finally:
             self.notifier.stopping()
@@ -133,18 +128,16 @@ class Supervisor:
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._stopping = True
 
-    def _start_missing(self, lifeline: int, counts: ConnectionCounts) -> None:
+    def _start_missing(self, lifeline: int, siblings: Sequence[Sibling]) -> None:
         now = time.monotonic()
         for child in self._children:
             if child.process is None and child.start_again_at <= now:
-                child.process, child.reports = self._spawn(
-                    lifeline, ConnectionShare(counts, child.number)
-                )
+                child.process, child.reports = self._spawn(lifeline, siblings[child.number])
                 child.started_at = now
                 self.report(f"server process {child.process.pid} started")
 
     def _spawn(
-        self, lifeline: int, share: ConnectionShare
+        self, lifeline: int, sibling: Sibling
     ) -> "tuple[subprocess.Popen[bytes], socket.socket]":
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         ours.setblocking(False)
@@ -153,16 +146,16 @@ class Supervisor:
             *(LIFELINE_OPTION, str(lifeline)),
             *(SOCKETS_OPTION, ",".join(map(str, descriptors))),
             *(REPORTS_OPTION, str(theirs.fileno())),
-            *(CONNECTIONS_OPTION, share.describe()),
+            *(SIBLINGS_OPTION, sibling.describe()),
         ]
         if self.notifier.watchdog_seconds is not None:
             options += [WATCHDOG_OPTION, str(self.notifier.watchdog_seconds)]
         with theirs:
-            inherited = (lifeline, theirs.fileno(), share.counts.descriptor, *descriptors)
+            inherited = (lifeline, theirs.fileno(), *sibling.descriptors, *descriptors)
             process = subprocess.Popen([*self.command, *options], pass_fds=inherited)
         return process, ours
 
-    def _collect(self, counts: ConnectionCounts) -> None:
+    def _collect(self, siblings: Sequence[Sibling]) -> None:
         """Reap ended processes, and schedule their restarts."""
         now = time.monotonic()
         for child in self._children:
@@ -176,7 +169,7 @@ class Supervisor:
                 f" after {ran:.0f} s; the next starts in {pause:.1f} s"
             )
             child.forget()
-            counts[child.number] = ABSENT
+            siblings[child.number].share.leave()
             child.start_again_at = now + pause
 
     def _watch(self) -> None:

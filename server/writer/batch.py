@@ -55,6 +55,10 @@ class PendingWrite:
     """None: its request is not traced."""
     backend: int | None = None
     """Process id of the Postgres backend to which its COMMIT was sent without a response."""
+    valid_below: Position | None = None
+    """Position below which another process may write it, to which it was sent."""
+    is_decided: bool = False
+    """Whether another process has decided it, and decides it again if it is stale."""
 
     @property
     def is_given_up(self) -> bool:
@@ -100,6 +104,11 @@ class Batch:
         # The exception must leave the connection's block, which detects a lost server.
         await self._stack.__aexit__(kind, error, trace)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether a transaction is open, in which rows were read or locked."""
+        return self._begun
+
     async def connection(self) -> Connection:
         """The connection, in a transaction, for reads and locks before the clock."""
         connection = await self._checked_out()
@@ -133,7 +142,7 @@ class Batch:
 
         Raises exceptions after which the transaction is unusable.
         """
-        write.backend = None
+        write.backend = write.valid_below = None
         context = "" if write.span is None else write.span.context
         tx = write.tx = WriteTx(
             self._realm_cache, self.connection, alone=self._alone, traceparent=context
@@ -159,7 +168,7 @@ class Batch:
         backend = connection.backend
         try:
             async with asyncio.timeout(connection.patience_seconds):
-                with _commit_spans(writes):
+                with commit_spans(writes):
                     return await self._finished(connection, writes)
         except Exception as error:
             # After an error response the connection is reused, and may serve another request
@@ -210,7 +219,7 @@ class Batch:
 
 
 @contextmanager
-def _commit_spans(writes: Sequence[PendingWrite]) -> Iterator[None]:
+def commit_spans(writes: Sequence[PendingWrite]) -> Iterator[None]:
     """Record the commit in the traces of all traced writes that share it."""
     if not traces.is_on():
         yield

@@ -1,19 +1,32 @@
 """Writer of one realm in this process: batches writes, and handles failures."""
 
 import asyncio
+import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
+import msgspec
 import structlog
 
-from server.events.base import LogEntry
+from server.domain.errors import DomainError
+from server.events.base import LogEntry, PositionsReserved
 from server.realm_cache import RealmCache
 from server.telemetry import traces
-from server.transactions import KeepsChangingError, StaleDecisionError
-from server.writer.batch import MAX_BATCH_WRITES, Action, AloneError, Batch, PendingWrite, groups_of
+from server.transactions import Clocked, KeepsChangingError, PortableWrite, StaleDecisionError, Tx
+from server.writer.batch import (
+    MAX_BATCH_WRITES,
+    Action,
+    AloneError,
+    Batch,
+    PendingWrite,
+    commit_spans,
+    groups_of,
+)
+from server.writer.forwarding import VALID_POSITIONS, ForwardedOutcome, WriteForwarder
 from storage import clock
 from storage.database import (
     RETRYABLE_ERRORS,
+    Connection,
     Database,
     DatabaseUnavailableError,
     StatementTimeoutError,
@@ -30,6 +43,8 @@ LONGEST_SECONDS = 10.0
 """How long a write is retried; then the caller gets an error. Only to find out whether a COMMIT
 was received may take longer."""
 STALE_TRIES = 5
+RIVALRY_SECONDS = 0.1
+"""Writes of others count as concurrent if they come within this time of one's own."""
 _GIVEN_UP: Final = "the server stops, and the outcome of this write is not checked any more"
 
 Committed = Callable[[RealmId, int, list[LogEntry]], Callable[[], Awaitable[object]] | None]
@@ -38,15 +53,25 @@ Committed = Callable[[RealmId, int, list[LogEntry]], Callable[[], Awaitable[obje
 class RealmWriter:
     """Batch the writes of one realm in this process."""
 
-    def __init__(self, database: Database, realm_cache: RealmCache, committed: Committed) -> None:
+    def __init__(
+        self,
+        database: Database,
+        realm_cache: RealmCache,
+        committed: Committed,
+        forwarder: WriteForwarder | None = None,
+    ) -> None:
         self._database = database
         self._realm_cache = realm_cache
         self._realm_id = realm_cache.realm_id
         self._committed = committed
+        self._forwarder = forwarder
         self._waiting: list[PendingWrite] = []
         self._running: asyncio.Task[None] | None = None
         self._alone: set[asyncio.Task[None]] = set()
+        self._epoch = 0
         self._position = Position(0)
+        """Of the last commit: a later one is above it."""
+        self._committed_at = 0.0
         self._at_once = 0
         """Number of writes during the last commit, or waiting for it."""
         self._has_rivals = False
@@ -60,17 +85,43 @@ class RealmWriter:
         Raises the action's DomainError with nothing written, or DatabaseUnavailableError. If the
         caller is cancelled, the write continues but is not retried.
         """
-        loop = asyncio.get_running_loop()
         span = traces.child("write", realm_id=self._realm_id)
-        until = loop.time() + LONGEST_SECONDS
-        write = PendingWrite(action, loop.create_future(), until=until, span=span)
+        write = self._submit(action, span=span)
+        with traces.ended(span):
+            answer: Result = await write.future
+            return answer
+
+    async def commit(self, writes: Sequence[PortableWrite[Any]]) -> ForwardedOutcome:
+        """Commit writes that another process has decided. Never raises."""
+        submitted = [self._submit(_clocked(write), is_decided=True) for write in writes]
+        await asyncio.wait([write.future for write in submitted])
+        results: list[Any] = []
+        for write in submitted:
+            error = write.future.exception()
+            if error is None:
+                results.append(write.future.result().result)
+            elif isinstance(error, (StaleDecisionError, DomainError)):
+                results.append(None)
+            else:
+                return ForwardedOutcome(self._epoch, self._position, None)
+        return ForwardedOutcome(self._epoch, self._position, results)
+
+    def _submit(
+        self, action: Action[Any], *, span: traces.Span | None = None, is_decided: bool = False
+    ) -> PendingWrite:
+        loop = asyncio.get_running_loop()
+        write = PendingWrite(
+            action,
+            loop.create_future(),
+            until=loop.time() + LONGEST_SECONDS,
+            span=span,
+            is_decided=is_decided,
+        )
         write.future.add_done_callback(_heed)
         self._waiting.append(write)
         if self._running is None:
             self._running = asyncio.create_task(self._run())
-        with traces.ended(span):
-            answer: Result = await write.future
-            return answer
+        return write
 
     @property
     def idle(self) -> bool:
@@ -164,6 +215,14 @@ class RealmWriter:
             applied = self._committed(self._realm_id, epoch, entries) if entries else None
         except Exception:
             logger.exception("writer.publish_failed", realm_id=self._realm_id)
+        self._answer(writes, applied)
+
+    def _answer(
+        self, writes: Sequence[PendingWrite], applied: Callable[[], Awaitable[object]] | None
+    ) -> None:
+        """Complete these writes, once this process has applied them."""
+        for write in writes:
+            write.is_answered = True
         if applied is None:
             _succeed(writes)
         else:
@@ -191,17 +250,74 @@ class RealmWriter:
             await batch.give_up()
 
     async def _finish(self, batch: Batch, writes: list[PendingWrite]) -> None:
+        if await self._is_forwarded(batch, writes):
+            return
         epoch, entries = await batch.finish(writes)
+        self._epoch = epoch
         if entries and not self._alone:
-            self._has_rivals = entries[0].first != self._position + 1
-            self._position = entries[-1].position
+            followed = entries[0].first == self._position + 1
+            self._note_position(entries[-1].position, followed=followed)
         self.commits += 1
         self.writes += len(writes)
         self._at_once = len(writes) + len(self._waiting)
         self._hand_over(epoch, entries, [write for write in writes if write.tx is not None])
+        self._run_stale(writes)
+
+    def _note_position(self, position: Position, *, followed: bool) -> None:
+        """Note the position of a commit, and whether it followed this process's last one."""
+        now = asyncio.get_running_loop().time()
+        self._has_rivals = not followed and now - self._committed_at < RIVALRY_SECONDS
+        self._committed_at = now
+        self._position = position
+
+    def _run_stale(self, writes: Sequence[PendingWrite]) -> None:
         for write in writes:
             if write.tx is None:
                 self._run_alone(write)
+
+    async def _is_forwarded(self, batch: Batch, writes: list[PendingWrite]) -> bool:
+        """Have a sibling commit the writes, where siblings write to the realm at the same time.
+
+        Otherwise each process would commit its few, and wait for its turn at the clock in between.
+        """
+        if self._forwarder is None or not self._has_rivals or batch.has_begun:
+            return False
+        number = self._forwarder.writer_of(self._realm_id)
+        portable = _portable(writes)
+        if number is None or portable is None:
+            return False
+        valid_below = Position(self._position + VALID_POSITIONS)
+        for write in writes:
+            write.valid_below = valid_below
+        with commit_spans(writes):
+            outcome = await self._forwarder.forward(
+                number, self._realm_id, portable, valid_below=valid_below
+            )
+        if outcome is None:
+            for write in writes:
+                write.valid_below = None
+            return False
+        self._settle_forwarded(self._forwarder, writes, outcome)
+        return True
+
+    def _settle_forwarded(
+        self, forwarder: WriteForwarder, writes: Sequence[PendingWrite], outcome: ForwardedOutcome
+    ) -> None:
+        assert outcome.results is not None, "unknown results raise an exception"
+        for write, result in zip(writes, outcome.results, strict=True):
+            assert write.tx is not None
+            step = write.tx.shared
+            assert step is not None
+            if result is None:
+                write.tx = None
+            else:
+                step.settle(result)
+                write.is_committed = True
+        followed = outcome.position - self._position <= len(writes)
+        self._note_position(outcome.position, followed=followed)
+        applied = forwarder.reached(self._realm_id, outcome.epoch, outcome.position)
+        self._answer([write for write in writes if write.tx is not None], applied)
+        self._run_stale(writes)
 
     async def _after_failure(self, writes: list[PendingWrite], error: Exception) -> None:
         """Complete writes whose COMMIT succeeded after all; run each other one alone.
@@ -222,6 +338,9 @@ class RealmWriter:
             _refuse_pending(writes, fault)
 
     def _run_alone(self, write: PendingWrite) -> None:
+        if write.is_decided:
+            write.fail(StaleDecisionError())
+            return
         write.is_alone = True
         write.is_committed = False  # if its batch is committed, the write was not part of it
         self._begin(self._run_until_answered(write))
@@ -275,17 +394,23 @@ class RealmWriter:
     async def _without_committed(self, writes: list[PendingWrite]) -> list[PendingWrite]:
         """Complete the writes that are in the log; return the others.
 
-        Terminates the lost transaction's backend first, which may not have received the COMMIT yet.
+        First nothing may write them later. The lost transaction's backend, which may not have
+        received the COMMIT yet, is terminated; for a sibling they become invalid.
         """
         traceable = {
-            w: w.tx for w in writes if w.backend is not None and w.tx is not None and w.tx.steps
+            w: w.tx
+            for w in writes
+            if (w.backend is not None or w.valid_below is not None)
+            and w.tx is not None
+            and w.tx.steps
         }
         if not traceable:
             return writes
         backends = sorted({w.backend for w in writes if w.backend is not None})
+        bounds = [w.valid_below for w in writes if w.valid_below is not None]
         try:
             ids = sorted({tx.write_id for tx in traceable.values()})
-            epoch, entries = await self._look_up(ids, backends)
+            epoch, entries = await self._look_up(ids, backends, max(bounds, default=None))
         except (DatabaseUnavailableError, StatementTimeoutError) as error:
             for write in writes:
                 write.fail(error)
@@ -298,26 +423,63 @@ class RealmWriter:
         return [w for w in writes if w not in committed]
 
     async def _look_up(
-        self, write_ids: list[str], backends: list[int]
+        self, write_ids: list[str], backends: list[int], valid_below: Position | None
     ) -> tuple[int, list[LogEntry]]:
-        """The entries of these writes in the log, once no backend can append any."""
+        """The entries of these writes in the log, once no backend or sibling can append any."""
         for pause in RETRY_SECONDS:
             try:
-                return await self._look_up_once(write_ids, backends)
+                return await self._look_up_once(write_ids, backends, valid_below)
             except (DatabaseUnavailableError, StatementTimeoutError):
                 await asyncio.sleep(pause)
-        return await self._look_up_once(write_ids, backends)
+        return await self._look_up_once(write_ids, backends, valid_below)
 
     async def _look_up_once(
-        self, write_ids: list[str], backends: list[int]
+        self, write_ids: list[str], backends: list[int], valid_below: Position | None
     ) -> tuple[int, list[LogEntry]]:
         async with self._database.transaction() as connection:
             await clock.end_backends(connection, backends)
-            [(_, epoch, _)] = await connection.run(clock.lock(self._realm_id))
+            [(position, epoch, _)] = await connection.run(clock.lock(self._realm_id))
             rows = await clock.written_by(
                 connection, self._realm_id, write_ids=write_ids, since=self._position
             )
+            if valid_below is not None and position < valid_below:
+                rows += await self._pass(connection, position, valid_below)
         return epoch, [LogEntry(Position(p), k, a, b, w) for p, k, a, b, w in rows]
+
+    async def _pass(
+        self, connection: Connection, position: Position, valid_below: Position
+    ) -> list[tuple[Any, ...]]:
+        """Advance the clock past a position; return the entry that reserves those in between."""
+        event = PositionsReserved(count=valid_below - position)
+        await connection.run(
+            clock.append(
+                self._realm_id,
+                kind=event.kind,
+                audience=b"",
+                body=msgspec.json.encode(event),
+                write_id=str(uuid.uuid4()),
+                reserves=event.count,
+            )
+        )
+        return await connection.run(clock.advance(self._realm_id))
+
+
+def _clocked(write: PortableWrite[Any]) -> Action[Clocked[Any]]:
+    async def action(tx: Tx) -> Clocked[Any]:
+        return tx.clocked(write)
+
+    return action
+
+
+def _portable(writes: Iterable[PendingWrite]) -> list[PortableWrite[Any]] | None:
+    """Return the writes as another process can run them; None if it cannot, or not together."""
+    portable = list[PortableWrite[Any]]()
+    for write in writes:
+        step = None if write.tx is None else write.tx.shared
+        if step is None or not isinstance(step.write, PortableWrite) or write.is_decided:
+            return None
+        portable.append(step.write)
+    return portable if len({type(write) for write in portable}) == 1 else None
 
 
 def _succeed(writes: Iterable[PendingWrite]) -> None:

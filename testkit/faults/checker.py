@@ -27,13 +27,12 @@ def check(world: World, ledger: Ledger, evidence: Evidence) -> list[str]:
 
 def _check_log(ledger: Ledger) -> Iterator[str]:
     """Positions are dense, of one epoch, and the clock stands at the last."""
-    positions = [entry.position for entry in ledger.log]
-    if positions and positions[0] != 1:
-        yield f"the log begins at {positions[0]}"
-    for before, after in pairwise(positions):
-        if after != before + 1:
-            yield f"position {after} follows {before} in the log"
-    last = positions[-1] if positions else 0
+    if ledger.log and ledger.log[0].first != 1:
+        yield f"the log begins at {ledger.log[0].first}"
+    for before, after in pairwise(ledger.log):
+        if after.first != before.position + 1:
+            yield f"position {after.first} follows {before.position} in the log"
+    last = ledger.log[-1].position if ledger.log else 0
     if ledger.position != last:
         yield f"the clock stands at {ledger.position}, the log ends at {last}"
     if epochs := {entry.epoch for entry in ledger.log} - {ledger.epoch}:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 import signal
+import subprocess
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -39,7 +40,9 @@ WEIGHTS: Mapping[str, int] = MappingProxyType(
     {
         "kill a server process": 24,
         "kill all server processes": 4,
+        "kill the process that commits for all": 8,
         "stop a server process for a while": 14,
+        "stop the process that commits for all for a while": 10,
         "drain a server process": 10,
         "kill a worker": 8,
         "kill all workers": 3,
@@ -100,8 +103,10 @@ class Nemesis:
         """All faults by name; those of a broker only where there is one."""
         found: dict[str, Callable[[], Awaitable[None]]] = {
             "kill a server process": lambda: self._kill(self.servers),
+            "kill the process that commits for all": self._kill_committing,
             "kill all server processes": lambda: self._kill_all(self.servers),
             "stop a server process for a while": lambda: self._pause(self.servers),
+            "stop the process that commits for all for a while": self._pause_committing,
             "drain a server process": lambda: self._drain(self.servers),
             "kill a worker": lambda: self._kill(self.workers),
             "kill all workers": lambda: self._kill_all(self.workers),
@@ -197,9 +202,21 @@ class Nemesis:
         for process in processes.victims():
             process.kill()
 
+    async def _kill_committing(self) -> None:
+        process = self.servers.committing()
+        if process is not None:
+            process.kill()
+
+    async def _pause_committing(self) -> None:
+        process = self.servers.committing()
+        if process is not None:
+            await self._stop_for_a_while(process)
+
     async def _pause(self, processes: Workers) -> None:
+        await self._stop_for_a_while(self.rng.choice(processes.victims()))
+
+    async def _stop_for_a_while(self, process: subprocess.Popen[bytes]) -> None:
         """SIGSTOP, and SIGCONT later, when others have gone on without it."""
-        process = self.rng.choice(processes.victims())
         os.kill(process.pid, signal.SIGSTOP)
         try:
             await asyncio.sleep(self.rng.choice((0.1, 0.3, 1.0, 2.5)))

@@ -25,8 +25,10 @@ from testkit.faults.history import (
 from testkit.faults.world import REALM, World
 
 ADMINISTRATOR, GUEST = 200, 600
+RESERVED = "positions_reserved"
 UNSEEN_KINDS = frozenset(
     {
+        RESERVED,
         "tick",
         "job",
         "queues_ended",
@@ -47,6 +49,11 @@ class Entry:
     epoch: int
     kind: str
     body: dict[str, Any]
+
+    @property
+    def first(self) -> int:
+        """The first of the positions that it uses: some reserve those below their own."""
+        return self.position - (self.body["count"] if self.kind == RESERVED else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,19 @@ class Ledger:
     """First and last position of each subscription span, by (user, channel); None: still open."""
     topics: dict[int, str] = field(default_factory=dict)
     """The names of topics, by conversation."""
+
+
+def forwarded_writes(url: str) -> int:
+    """Return how many writes server processes say that others have committed for them.
+
+    They say it every few seconds, so what has happened since is missing.
+    """
+    with psycopg.connect(url) as database:
+        found = database.execute(
+            "SELECT coalesce(sum((state ->> 'writes_forwarded')::float), 0)::int FROM workers"
+        ).fetchone()
+    assert found is not None
+    return int(found[0])
 
 
 def read_ledger(url: str) -> Ledger:

@@ -73,6 +73,8 @@ class Report:
     moves: int = 0
     commits: int = 0
     starts: int = 0
+    forwarded: int = 0
+    """Writes that one server process has committed for another, of processes that lived long."""
     notices: Counter[str] = field(default_factory=Counter)
     """The outcomes of emails and pushes."""
 
@@ -86,7 +88,7 @@ class Report:
             f"faults: {self.tally.all.total()}, counted ({ENOUGH_IN_FLIGHT} writes and"
             f" {ENOUGH_IN_FLIGHT} polls in flight): {self.tally.counted.total()}"
         )
-        yield f"processes started: {self.starts}"
+        yield f"processes started: {self.starts}; writes forwarded: {self.forwarded} at least"
         yield (
             f"sends: {len(evidence.sends)} begun, {evidence.accepted} accepted"
             f" ({evidence.accepted / max(self.seconds, 1):.0f} a second);"

@@ -13,8 +13,11 @@ from typing import IO, Any
 
 from typing_extensions import override
 
-from server.runtime.connection_counts import ABSENT, ConnectionShare, shared_counts
+from server.runtime.siblings import sibling_processes
+from server.writer.forwarding import committing
+from storage.ids import RealmId
 from testkit import fork_server
+from testkit.faults.world import REALM
 
 ENDING_SECONDS = 15.0
 RESPAWN_SECONDS = 0.05
@@ -136,9 +139,16 @@ class Servers(Workers):
         self.port: int = self._socket.getsockname()[1]
         self._lifeline, self._our_end = os.pipe()
         self._shares = ExitStack()
-        self._counts = self._shares.enter_context(shared_counts(self.count))
+        self._siblings = self._shares.enter_context(sibling_processes(self.count))
         self._numbers: dict[int, int] = {}
-        """The place of each process among the counts, by process id."""
+        """The place of each process among its siblings, by process id."""
+
+    def committing(self) -> subprocess.Popen[bytes] | None:
+        """The process that commits for all (docs/adr/0057-forwarded-writes.md), if it may die."""
+        accepting = self._siblings[0].share.counts.accepting()
+        number = committing(RealmId(REALM), accepting)
+        chosen = [each for each in self.victims() if self._numbers[each.pid] == number]
+        return chosen[0] if chosen else None
 
     @override
     def close(self) -> None:
@@ -153,15 +163,16 @@ class Servers(Workers):
     def _start(self) -> subprocess.Popen[bytes]:
         taken = {self._numbers[each.pid] for each in self.processes}
         number = next(number for number in range(self.count) if number not in taken)
-        self._counts[number] = ABSENT
+        sibling = self._siblings[number]
+        sibling.share.leave()
         process = self._spawn(
             [
                 *self.command,
                 *("--lifeline", str(self._lifeline)),
                 *("--sockets", str(self._socket.fileno())),
-                *("--connections", ConnectionShare(self._counts, number).describe()),
+                *("--siblings", sibling.describe()),
             ],
-            pass_fds=(self._lifeline, self._socket.fileno(), self._counts.descriptor),
+            pass_fds=(self._lifeline, self._socket.fileno(), *sibling.descriptors),
         )
         self._numbers[process.pid] = number
         return process

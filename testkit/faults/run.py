@@ -26,7 +26,7 @@ from testkit.faults.history import Narrow
 from testkit.faults.http import InFlight
 from testkit.faults.mail import check_mail, mail_server, mailed
 from testkit.faults.nemesis import Nemesis
-from testkit.faults.oracle import read_ledger
+from testkit.faults.oracle import forwarded_writes, read_ledger
 from testkit.faults.plan import Plan, Report
 from testkit.faults.postgres import PrivatePostgres
 from testkit.faults.processes import Servers, Workers
@@ -153,6 +153,7 @@ async def _end(plan: Plan, nemesis: Nemesis, world: worlds.World, report: Report
     servers, workers, mail = nemesis.servers, nemesis.workers, nemesis.mail
     report.starts = servers.starts + workers.starts
     report.notices = mail.tally + nemesis.bouncer.tally
+    report.forwarded = await asyncio.to_thread(forwarded_writes, nemesis.postgres.url())
     if not (await servers.stop() and await workers.stop()):
         report.evidence.violation("not all processes drained in the end")
     ledger = await asyncio.to_thread(read_ledger, nemesis.postgres.url())

@@ -26,7 +26,7 @@ from server.realm_cache import RealmCache
 from server.transactions import (
     Clocked,
     ClockedWrite,
-    SharedWrite,
+    PortableWrite,
     StaleDecisionError,
     Turn,
     Turned,
@@ -84,8 +84,8 @@ async def send_message(
     address = await (await tx.realm_cache()).address()
     send = _send_of(tx, actor, draft, decision, sent_at, address)
     if then is None and send.is_plain and not tx.exact:
-        return tx.clocked(_PlainSend(send, draft))
-    return tx.clocked(_SendWrite(send, draft, then))
+        return tx.clocked(PlainSend(send))
+    return tx.clocked(_SendWrite(send, then))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,23 +113,33 @@ async def sent_before(tx: Tx, actor: Actor, draft: OutgoingMessage) -> Clocked[S
     )
     if row is None:
         return None
-    _check_digest(draft, row.digest)
+    _check_digest(draft.idempotency_digest, row.digest)
     return _Known(Sent(row.message_id, row.visibility_policy))
 
 
-def _check_digest(draft: OutgoingMessage, digest: bytes) -> None:
-    if bytes(digest) != draft.idempotency_digest:
+def _check_digest(own: bytes | None, known: bytes) -> None:
+    if bytes(known) != own:
         raise IdempotencyKeyReusedError(_("This Idempotency-Key was used with another request."))
 
 
 @dataclass(frozen=True, slots=True)
-class _PlainSend(SharedWrite[Sent]):
+class PlainSend(PortableWrite[Sent]):
     """A send that shares its statement with concurrent ones."""
 
     is_named_alone = True
+    portable_as = "send"
+    result_type = Sent
 
     send: sends.Send
-    draft: OutgoingMessage
+
+    @override
+    def encoded(self, valid_below: Position) -> bytes:
+        return msgspec.json.encode(msgspec.structs.replace(self.send, valid_below=valid_below))
+
+    @classmethod
+    @override
+    def decoded(cls, encoded: bytes) -> Self:
+        return cls(msgspec.json.decode(encoded, type=sends.Send))
 
     @classmethod
     @override
@@ -144,7 +154,7 @@ class _PlainSend(SharedWrite[Sent]):
         results: list[Sent | StaleDecisionError | DomainError] = []
         for write, row in zip(writes, rows, strict=True):
             try:
-                results.append(_sent(write.draft, row))
+                results.append(_sent(write.send, row))
             except (StaleDecisionError, DomainError) as refusal:
                 results.append(refusal)
         return results
@@ -169,7 +179,6 @@ class _SendWrite(ClockedWrite[Sent]):
     """A send with additional effects, or that is decided on rows it has locked."""
 
     send: sends.Send
-    draft: OutgoingMessage
     then: Statement | None
 
     @property
@@ -179,7 +188,7 @@ class _SendWrite(ClockedWrite[Sent]):
 
     @override
     def result(self, rows: Sequence[tuple[Any, ...]]) -> Sent:
-        return _sent(self.draft, rows[0])
+        return _sent(self.send, rows[0])
 
     @override
     def recovered(self, entries: Sequence[LogEntry]) -> Sent:
@@ -208,13 +217,13 @@ def _turned(own: Sequence[sends.Send], rows: Sequence[tuple[Any, ...]]) -> Turne
     )
 
 
-def _sent(draft: OutgoingMessage, row: tuple[Any, ...]) -> Sent:
+def _sent(send: sends.Send, row: tuple[Any, ...]) -> Sent:
     """Return the result of a send. Raises StaleDecisionError, IdempotencyKeyReusedError."""
     outcome, message_id, _, policy, digest, *_ = row
     if outcome == "stale":
         raise StaleDecisionError
     if outcome == "known":
-        _check_digest(draft, digest)
+        _check_digest(send.idempotency_digest, digest)
     return Sent(MessageId(message_id), policy)
 
 

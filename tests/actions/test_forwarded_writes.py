@@ -1,0 +1,332 @@
+"""Writes that a sibling process commits: each happens once, whatever becomes of the sibling."""
+
+import asyncio
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from server.actions.messages import send
+from server.actions.messages.decide import OutgoingMessage
+from server.actions.messages.send import PlainSend
+from server.domain.actor import Actor
+from server.domain.errors import DomainError, IdempotencyKeyReusedError
+from server.events.base import LogEntry
+from server.realm_cache import RealmCaches
+from server.runtime.siblings import Sibling, SiblingChannels, sibling_processes
+from server.writer import Writers, forwarding, realm_writer
+from server.writer.forwarding import WriteForwarder
+from storage.database import Database
+from testkit.clock import StoppedClock
+from testkit.factories import Make
+
+pytestmark = pytest.mark.asyncio
+
+PATIENCE_SECONDS = 0.3
+WITHIN_SECONDS = 60
+
+
+class ServerProcess:
+    """What one of several server processes has for its writes."""
+
+    def __init__(self, database: Database, sibling: Sibling, make: Make) -> None:
+        self.database = database
+        self.sibling = sibling
+        self.channels = SiblingChannels(sibling)
+        self.forwarder = WriteForwarder(self.channels, [PlainSend], lambda *_: None)
+        self.clock = StoppedClock()
+        self.caches = RealmCaches(database, self.clock)
+        self.writers = Writers(database, self.caches, lambda *_: None, self.forwarder)
+        self._realm_id = make.realm_id
+        self._listening: ExitStack | None = None
+
+    def listen(self) -> None:
+        self.sibling.share.record(0)
+        self.resume()
+
+    def freeze(self) -> None:
+        """Hear nothing any more, and look alive."""
+        if self._listening is not None:
+            self._listening.close()
+            self._listening = None
+
+    def resume(self) -> None:
+        if self._listening is None:
+            self._listening = ExitStack()
+            self._listening.enter_context(self.channels.listening())
+
+    def leave(self) -> None:
+        self.sibling.share.leave()
+
+    @property
+    def writer(self) -> realm_writer.RealmWriter:
+        return self.writers.of(self._realm_id)
+
+    def has_rivals(self) -> None:
+        """Have this process know that others write to the realm at the same time."""
+        self.writer._has_rivals = True
+
+    async def say(self, actor: Actor, draft: OutgoingMessage) -> int:
+        cache = self.caches.of(self._realm_id)
+        decision = await send.prepare(cache, actor, draft, self.database.connection)
+        now = self.clock.now()
+        sent: Any = await self.writer.write(
+            lambda tx: send.send_message(tx, actor, draft, decision, now)
+        )
+        return int(sent.result.message_id)
+
+
+@dataclass
+class WrittenTopic:
+    """Processes, of which the first one commits for all, and people who write to a topic."""
+
+    database: Database
+    processes: Sequence[ServerProcess]
+    actors: Sequence[Actor]
+    draft: OutgoingMessage
+    realm_id: int
+
+    def draft_of(self, content: str, **options: Any) -> OutgoingMessage:
+        return replace(self.draft, content=content, **options)
+
+    async def contents(self) -> list[tuple[int, str]]:
+        async with self.database.connection() as connection:
+            rows = await connection.tuples(
+                "SELECT id, content FROM messages WHERE realm_id = %(r)s ORDER BY id",
+                r=self.realm_id,
+            )
+        return [(number, content) for number, content in rows if content.startswith("say")]
+
+    async def log_is_dense(self) -> bool:
+        """Whether each position has an entry, or is reserved by a later one."""
+        async with self.database.connection() as connection:
+            rows = await connection.tuples(
+                "SELECT position, kind, body FROM event_log WHERE realm_id = %(r)s"
+                " ORDER BY position",
+                r=self.realm_id,
+            )
+        reached = 0
+        for position, kind, body in rows:
+            if LogEntry(position, kind, b"", body).first != reached + 1:
+                return False
+            reached = position
+        return True
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forwarding, "PATIENCE_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(realm_writer, "RIVALRY_SECONDS", 1000.0)
+
+
+@pytest.fixture
+def siblings() -> Iterator[Sequence[Sibling]]:
+    with sibling_processes(3) as made:
+        yield made
+
+
+@pytest_asyncio.fixture
+async def place(database: Database, siblings: Sequence[Sibling], make: Make):
+    people = await make.users(4)
+    channel = await make.channel(subscribers=people)
+    await make.message(people[0], await make.topic(channel, "t"))
+    actors = [await make.actor(person) for person in people]
+    processes = [ServerProcess(database, sibling, make) for sibling in siblings]
+    for process in processes:
+        process.listen()
+    draft = OutgoingMessage(type="channel", to=channel.name, topic="t", content="")
+    # The position decides which process commits for the realm.
+    turned = make.realm_id % len(processes)
+    processes = [*processes[turned:], *processes[:turned]]
+    yield WrittenTopic(database, processes, actors, draft, make.realm_id)
+    for process in processes:
+        process.resume()
+        await process.writers.drain()
+        process.freeze()
+
+
+async def test_one_process_commits_for_all_that_write_at_the_same_time(place: WrittenTopic):
+    async with asyncio.timeout(WITHIN_SECONDS):
+        for number in range(4):  # until each has seen the others
+            for process in place.processes:
+                await process.say(place.actors[0], place.draft_of(f"say early {number}"))
+        before = [process.writer.commits for process in place.processes]
+        said = [
+            (process, place.draft_of(f"say {n} {number}"))
+            for n in range(10)
+            for number, process in enumerate(place.processes)
+        ]
+        ids = await asyncio.gather(
+            *[process.say(place.actors[n % 4], draft) for n, (process, draft) in enumerate(said)]
+        )
+    assert len(set(ids)) == len(said)
+    expected = [(number, draft.content) for number, (_, draft) in zip(ids, said, strict=True)]
+    assert [each for each in await place.contents() if "early" not in each[1]] == sorted(expected)
+    commits = [p.writer.commits - b for p, b in zip(place.processes, before, strict=True)]
+    assert commits[1:] == [0, 0]
+    assert 0 < commits[0] < len(said)
+    assert [p.forwarder.forwarded > 0 for p in place.processes] == [False, True, True]
+    assert await place.log_is_dense()
+
+
+async def test_a_process_without_rivals_commits_by_itself(place: WrittenTopic):
+    for n in range(5):
+        await place.processes[1].say(place.actors[0], place.draft_of(f"say {n}"))
+    assert place.processes[1].forwarder.forwarded == 0
+    assert place.processes[0].writer.commits == 0
+
+
+async def test_what_a_frozen_process_did_not_write_it_never_writes(place: WrittenTopic):
+    frozen, other = place.processes[0], place.processes[1]
+    await other.say(place.actors[0], place.draft_of("say 0"))
+    frozen.freeze()
+    other.has_rivals()
+    async with asyncio.timeout(WITHIN_SECONDS):
+        drafts = [place.draft_of(f"say {n}") for n, _ in enumerate(place.actors, 1)]
+        ids = await asyncio.gather(*map(other.say, place.actors, drafts))
+    assert other.forwarder.forwarded == 0
+    written = await place.contents()
+    assert sorted(ids) == [number for number, _ in written[1:]]
+    assert written[-1][0] >= forwarding.VALID_POSITIONS
+    frozen.resume()  # and gets what it was to write
+    await frozen.say(place.actors[0], place.draft_of("say last"))
+    await asyncio.sleep(0.1)
+    await frozen.writers.drain()
+    assert [content for _, content in await place.contents()] == [
+        *[content for _, content in written],
+        "say last",
+    ]
+    assert await place.log_is_dense()
+
+
+async def test_a_write_whose_results_are_lost_is_found_in_the_log(
+    place: WrittenTopic, monkeypatch: pytest.MonkeyPatch
+):
+    other = place.processes[1]
+    await other.say(place.actors[0], place.draft_of("say 0"))
+    other.has_rivals()
+    monkeypatch.setattr(place.processes[0].channels, "send", lambda *_: True)
+    async with asyncio.timeout(WITHIN_SECONDS):
+        said = await other.say(place.actors[0], place.draft_of("say 1"))
+    assert [number for number, _ in await place.contents()][1:] == [said]
+    assert said < forwarding.VALID_POSITIONS
+    assert place.processes[0].writer.commits == 1
+
+
+async def test_a_process_that_leaves_is_not_waited_for(
+    place: WrittenTopic, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(forwarding, "PATIENCE_SECONDS", 1000.0)
+    gone, other = place.processes[0], place.processes[1]
+    await other.say(place.actors[0], place.draft_of("say 0"))
+    gone.freeze()
+    other.has_rivals()
+    waiting = asyncio.create_task(other.say(place.actors[0], place.draft_of("say 1")))
+    await asyncio.sleep(2 * forwarding.CHECK_SECONDS)
+    assert not waiting.done()
+    gone.leave()
+    async with asyncio.timeout(WITHIN_SECONDS):
+        await waiting
+        other.has_rivals()
+        await other.say(place.actors[0], place.draft_of("say 2"))
+    assert [content for _, content in await place.contents()] == ["say 0", "say 1", "say 2"]
+
+
+async def test_a_full_inbox_is_no_obstacle(place: WrittenTopic):
+    full, other = place.processes[0], place.processes[1]
+    await other.say(place.actors[0], place.draft_of("say 0"))
+    full.freeze()
+    while other.channels.send(full.sibling.number, forwarding.RESULTS, b"x" * 4096):
+        pass
+    other.has_rivals()
+    async with asyncio.timeout(WITHIN_SECONDS):
+        said = await other.say(place.actors[0], place.draft_of("say 1"))
+    assert said < forwarding.VALID_POSITIONS
+
+
+async def test_a_stale_write_is_decided_again_by_the_process_that_was_asked(
+    place: WrittenTopic, database: Database
+):
+    other = place.processes[1]
+    await other.say(place.actors[0], place.draft_of("say 0"))
+    async with database.connection() as connection:
+        await connection.execute(
+            "UPDATE channels SET changed_at = changed_at + 1 WHERE realm_id = %(r)s",
+            r=place.realm_id,
+        )
+    other.has_rivals()
+    await other.say(place.actors[0], place.draft_of("say 1"))
+    assert other.forwarder.forwarded == 1
+    async with database.connection() as connection:
+        await connection.execute(
+            "UPDATE channels SET is_archived = true, changed_at = changed_at + 1"
+            " WHERE realm_id = %(r)s",
+            r=place.realm_id,
+        )
+    other.has_rivals()
+    with pytest.raises(DomainError):
+        await other.say(place.actors[0], place.draft_of("say 2"))
+    assert [content for _, content in await place.contents()] == ["say 0", "say 1"]
+
+
+async def test_an_idempotency_key_counts_in_all_processes(place: WrittenTopic):
+    other = place.processes[1]
+    keyed = place.draft_of("say 0", idempotency_key="k", idempotency_digest=b"1")
+    first = await place.processes[2].say(place.actors[0], keyed)
+    other.has_rivals()
+    assert await other.say(place.actors[0], keyed) == first
+    other.has_rivals()
+    with pytest.raises(IdempotencyKeyReusedError):
+        await other.say(place.actors[0], replace(keyed, idempotency_digest=b"2"))
+    assert [content for _, content in await place.contents()] == ["say 0"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_whatever_becomes_of_processes_each_write_happens_once(
+    place: WrittenTopic, seed: int
+):
+    """Processes are frozen, resumed and gone, and lose what they send, while all write."""
+    chance = random.Random(seed)
+    accepted: dict[int, str] = {}
+    is_over = asyncio.Event()
+
+    def lossy(send_on: Any) -> Any:
+        return lambda *args: True if chance.random() < 0.1 else send_on(*args)
+
+    for process in place.processes:
+        process.channels.send = lossy(process.channels.send)  # type: ignore[method-assign]
+
+    async def speak(process: ServerProcess, actor: Actor, name: str) -> None:
+        n = 0
+        while not is_over.is_set():
+            content = f"say {name} {n}"
+            accepted[await process.say(actor, place.draft_of(content))] = content
+            n += 1
+            await asyncio.sleep(chance.random() / 100)
+
+    async with asyncio.timeout(WITHIN_SECONDS), asyncio.TaskGroup() as group:
+        for number, process in enumerate(place.processes):
+            for actor in place.actors[:2]:
+                group.create_task(speak(process, actor, f"{number} {actor.user_id}"))
+        for _ in range(8):
+            await asyncio.sleep(0.1)
+            process = chance.choice(place.processes)
+            match chance.randrange(3):
+                case 0:
+                    process.freeze()
+                    await asyncio.sleep(PATIENCE_SECONDS * 2 * chance.random())
+                    process.resume()
+                case 1:
+                    process.leave()
+                case _:
+                    process.listen()
+        is_over.set()
+    for process in place.processes:
+        await process.writers.drain()
+    assert await place.contents() == sorted(accepted.items())
+    assert sum(process.forwarder.forwarded for process in place.processes)
+    assert await place.log_is_dense()
