@@ -82,6 +82,50 @@ async def test_idle_connections_are_closed_together_and_not_the_one_in_use(
         assert sizes == [POOL, 1]
 
 
+async def backend_after_intervals(database: Database, count: int) -> int:
+    """Which backend answers after so many intervals in which one connection was enough."""
+    for _ in range(count):
+        await hold_for_a_query(database)
+        await database._pool._shrink_pool()
+        await database._pool.wait()
+    async with database.connection() as connection:
+        return connection.backend
+
+
+@pytest.mark.asyncio
+async def test_a_connection_kept_from_a_burst_is_replaced_once_one_was_enough_again(
+    server_url: str,
+):
+    async with open_database(server_url, min_size=1, max_size=POOL) as database:
+        before = await backend_after_intervals(database, 3)
+        assert await backend_after_intervals(database, 3) == before  # there was no burst
+
+        async with AsyncExitStack() as burst:
+            for _ in range(POOL):
+                await burst.enter_async_context(database.connection())
+        kept = await backend_after_intervals(database, 2)
+        assert database.pool_use()["size"] == 1
+        fresh = await backend_after_intervals(database, 1)
+        assert fresh != kept
+        assert await backend_after_intervals(database, 3) == fresh
+        assert database.pool_use()["size"] == 1
+
+
+@pytest.mark.asyncio
+async def test_a_connection_in_use_when_those_of_a_burst_are_replaced_goes_when_it_is_returned(
+    server_url: str,
+):
+    async with open_database(server_url, min_size=1, max_size=POOL) as database:
+        async with AsyncExitStack() as burst:
+            for _ in range(POOL):
+                await burst.enter_async_context(database.connection())
+        kept = await backend_after_intervals(database, 2)
+        async with database.connection() as connection:
+            await database._pool._shrink_pool()
+            assert await connection.value("SELECT pg_backend_pid()") == kept
+        assert await backend_after_intervals(database, 0) != kept
+
+
 @pytest.mark.asyncio
 async def test_what_is_read_together_is_of_one_moment(server_url: str):
     async with open_database(server_url) as database, database.snapshot() as connection:
