@@ -11,6 +11,7 @@ from typing import Any, Final
 from queue_processors.main import run as run_processors
 from queue_processors.registry import AnyProcessor, queue_names
 from queue_processors.shipper import UNREADABLE
+from scripts.cli.heap import return_large_blocks
 from scripts.cli.loading import set_start_apart
 from server.app import App, open_app
 from server.mail.folder import MailFolder
@@ -53,6 +54,7 @@ async def serve_until_stopped(
     one.
     """
     open_many_files()
+    return_large_blocks()
     takes_mail = takes_mail and settings.mail_in_port is not None
     async with StopSignals() as stop, AsyncExitStack() as stack:
         for each in beside:
@@ -111,6 +113,7 @@ async def work_until_stopped(
     notifier: ServiceNotifier,
 ) -> None:
     """Run queue processors until SIGTERM or SIGINT; then finish jobs in progress."""
+    return_large_blocks()
     async with (
         StopSignals() as stop,
         open_app(settings) as app,
