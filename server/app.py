@@ -16,6 +16,8 @@ from server.egress import Egress, open_egress
 from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.identity.identities import Identities, open_identities
+from server.initial_state.queue_registrar import QueueRegistrar
+from server.initial_state.register import ServerFacts
 from server.mail.mailer import Mailer
 from server.messaging.background import running
 from server.messaging.event_bus import EventBus
@@ -61,6 +63,7 @@ class App:
     realm_caches: RealmCaches
     writers: Writers
     realtime: Realtime
+    queue_registrar: QueueRegistrar
     presences: PresenceService
     activity: Activity
     webhook_deliveries: LastDeliveries
@@ -155,6 +158,7 @@ async def open_app(
             stack, settings, database, realm_caches, clock, sibling
         )
         jobs, desk = await stack.enter_async_context(_open_jobs(settings, database, clock))
+        browsers = await _browsers(settings, database, egress, clock)
         app = App(
             settings=settings,
             clock=clock,
@@ -162,6 +166,9 @@ async def open_app(
             realm_caches=realm_caches,
             writers=writers,
             realtime=realtime,
+            queue_registrar=QueueRegistrar(
+                database, realm_caches, ServerFacts(settings, browsers.public_key)
+            ),
             presences=PresenceService(database, realm_caches, realtime, clock),
             activity=Activity(database, clock),
             webhook_deliveries=LastDeliveries(database, clock),
@@ -176,7 +183,7 @@ async def open_app(
             previews=Previews(egress, parser, clock.monotonic),
             linked_pictures=LinkedPictures(egress, clock.monotonic),
             pushes=await stack.enter_async_context(_open_pushes(settings, clock)),
-            browsers=await _browsers(settings, database, egress, clock),
+            browsers=browsers,
             identities=await stack.enter_async_context(open_identities(settings, database, clock)),
             blobs=_open_blobs(settings),
             pictures=Pictures(),

@@ -1,6 +1,6 @@
 """A client's event queue: one small row, inserted at register and touched once a minute."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,76 +20,92 @@ class EventQueueRow:
     lifespan_seconds: int
 
 
+@dataclass(frozen=True, slots=True)
+class NewQueue:
+    queue_id: QueueId
+    user_id: UserId
+    params: dict[str, Any]
+    lifespan_seconds: int
+
+
 async def insert(
     connection: Connection,
     realm_id: RealmId,
-    queue_id: QueueId,
+    queues: Sequence[NewQueue],
     *,
-    user_id: UserId,
-    params: dict[str, Any],
-    lifespan_seconds: int,
     most: int = UNBOUNDED,
-) -> list[QueueId]:
-    """Insert a queue at the clock's position, in a transaction of its own.
+) -> dict[UserId, list[QueueId]]:
+    """Insert queues at the clock's position, in a transaction of its own.
 
-    The user keeps at most `most` queues: the least recently polled are deleted and returned.
+    A user keeps at most `most` queues, and gets no more than that here: the least recently polled
+    are deleted and returned.
 
-    The clock is locked meanwhile: every later write sees the queue, and so publishes its user's
+    The clock is locked meanwhile: every later write sees the queues, and so publishes their users'
     flags. The commit is not waited for: `begin` is what counts.
     """
-    return await connection.values(
+    ended = await connection.tuples(
         """
-        WITH oldest AS MATERIALIZED (
+        WITH new AS MATERIALIZED (
+            SELECT * FROM jsonb_to_recordset(%(queues)s)
+                AS n (queue_id text, user_id bigint, params jsonb, lifespan_seconds integer)
+        ), oldest AS MATERIALIZED (
+            SELECT o.queue_id
+              FROM (SELECT user_id, count(*) AS number FROM new GROUP BY user_id) added
+             CROSS JOIN LATERAL (
+                   SELECT queue_id FROM event_queues
+                    WHERE realm_id = %(realm_id)s AND user_id = added.user_id
+                    ORDER BY last_seen_at DESC, queue_id OFFSET %(most)s - added.number) o
+        ), free AS MATERIALIZED (
             SELECT queue_id FROM event_queues
-             WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
-             ORDER BY last_seen_at DESC, queue_id OFFSET %(most)s - 1
+             WHERE realm_id = %(realm_id)s AND queue_id IN (SELECT queue_id FROM oldest)
                FOR UPDATE SKIP LOCKED
         ), ended AS (
-            DELETE FROM event_queues q USING oldest o
-             WHERE q.realm_id = %(realm_id)s AND q.queue_id = o.queue_id
-            RETURNING q.queue_id
+            DELETE FROM event_queues
+             WHERE realm_id = %(realm_id)s AND queue_id IN (SELECT queue_id FROM free)
+            RETURNING user_id, queue_id
         ), made AS (
             INSERT INTO event_queues (realm_id, queue_id, user_id, epoch, base, params,
                                       lifespan_seconds, last_seen_at)
-            SELECT %(realm_id)s, %(queue_id)s, %(user_id)s, r_epoch, r_position, %(params)s,
-                   %(lifespan_seconds)s, now()
-              FROM clock_lock(%(realm_id)s)
+            SELECT %(realm_id)s, n.queue_id, n.user_id, c.r_epoch, c.r_position, n.params,
+                   n.lifespan_seconds, now()
+              FROM clock_lock(%(realm_id)s) c CROSS JOIN new n
              WHERE set_config('synchronous_commit', 'off', true) = 'off'
         )
-        SELECT queue_id FROM ended
+        SELECT user_id, queue_id FROM ended
         """,
         most=most,
         realm_id=realm_id,
-        queue_id=queue_id,
-        user_id=user_id,
-        params=connection.json(params),
-        lifespan_seconds=lifespan_seconds,
+        queues=connection.json(list(queues)),
     )
+    by_user: dict[UserId, list[QueueId]] = {}
+    for user_id, queue_id in ended:
+        by_user.setdefault(user_id, []).append(queue_id)
+    return by_user
 
 
 async def begin(
     connection: Connection,
     realm_id: RealmId,
-    queue_id: QueueId,
+    params: Mapping[QueueId, dict[str, Any]],
     *,
     epoch: int,
     base: Position,
-    params: dict[str, Any],
 ) -> None:
-    """Set the position after which the queue begins, if it has not been deleted meanwhile.
+    """Set the position after which these queues begin, if not deleted meanwhile.
 
-    `params` are merged into those that it was inserted with.
+    `params` are merged into those that they were inserted with.
     """
     await connection.execute(
         """
         UPDATE event_queues
-           SET epoch = %(epoch)s, base = %(base)s, params = params || %(params)s
-         WHERE realm_id = %(realm_id)s AND queue_id = %(queue_id)s
+           SET epoch = %(epoch)s, base = %(base)s,
+               params = params || (%(params)s::jsonb -> queue_id)
+         WHERE realm_id = %(realm_id)s AND queue_id = ANY(%(queue_ids)s)
         """,
         realm_id=realm_id,
-        queue_id=queue_id,
         epoch=epoch,
         base=base,
+        queue_ids=list(params),
         params=connection.json(params),
     )
 
@@ -112,14 +128,13 @@ async def live(
     )
 
 
-async def delete(connection: Connection, realm_id: RealmId, queue_id: QueueId) -> bool:
-    """Delete the queue. Return False if there was none."""
-    deleted = await connection.execute(
-        "DELETE FROM event_queues WHERE realm_id = %(realm_id)s AND queue_id = %(queue_id)s",
+async def delete(connection: Connection, realm_id: RealmId, queue_ids: Sequence[QueueId]) -> None:
+    """Delete those of the queues that exist."""
+    await connection.execute(
+        "DELETE FROM event_queues WHERE realm_id = %(realm_id)s AND queue_id = ANY(%(queue_ids)s)",
         realm_id=realm_id,
-        queue_id=queue_id,
+        queue_ids=list(queue_ids),
     )
-    return deleted == 1
 
 
 async def delete_of_users(

@@ -220,15 +220,22 @@ async def first_since(
     return found
 
 
-async def newest_id(
-    connection: Connection, realm_id: RealmId, reader_id: UserId
-) -> MessageId | None:
-    """Return the newest message of the reader's feed."""
-    newest = HistoryWindow(anchor=NEWEST, before=1, after=0)
-    found: list[MessageId] = await connection.value(
-        "SELECT " + _HISTORY, **_parameters(realm_id, reader_id, HistoryScope(), newest)
+async def newest_ids(
+    connection: Connection, realm_id: RealmId, reader_ids: Sequence[UserId]
+) -> dict[UserId, MessageId]:
+    """Return the newest message of each reader's feed, if it has one."""
+    found = await connection.tuples(
+        """
+        SELECT r.reader_id, newest.id
+          FROM unnest(%(reader_ids)s::bigint[]) AS r (reader_id)
+         CROSS JOIN unnest(history_page(%(realm_id)s, r.reader_id, 'feed', NULL, NULL, %(newest)s,
+                                        1, %(newest)s, 0)) AS newest (id)
+        """,
+        realm_id=realm_id,
+        reader_ids=list(reader_ids),
+        newest=NEWEST,
     )
-    return found[0] if found else None
+    return dict(found)
 
 
 def _ids(scope: HistoryScope) -> LiteralString:

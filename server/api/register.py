@@ -9,12 +9,11 @@ from server.api.endpoint import Access, Endpoint, RawResult, Request, Result
 from server.api.params import Field, Params
 from server.domain.api_keys import Scope
 from server.domain.errors import InvalidParameterError
-from server.domain.narrow import EventNarrow, GivenNarrow, Operand
+from server.domain.narrow import EventNarrow, GivenNarrow
 from server.events.base import ClientView
 from server.events.queue_params import QueueParams
 from server.initial_state import register as registrations
-from server.initial_state.register import Registration, ServerFacts
-from storage import bots
+from server.initial_state.register import Registration
 
 MOBILE_LIFESPAN_SECONDS = 12 * 3600
 _EPHEMERAL = frozenset({"presence", "typing"})
@@ -77,15 +76,14 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
     wanted = (
         params.fetch_event_types if params.fetch_event_types is not None else params.event_types
     )
-    narrow, everywhere = await _choice(request, params)
     registration = Registration(
         queue=QueueParams(
             event_types=None if params.event_types is None else tuple(params.event_types),
-            narrow=narrow,
-            all_public_channels=everywhere and not request.actor.is_guest,
+            narrow=EventNarrow.parse(params.narrow).terms,
             view=_view(params),
             knows_secrets=request.may_know_secrets,
         ),
+        all_public_channels=params.all_public_streams,
         fetch_types=None if wanted is None else frozenset(wanted),
         include_subscribers="false" if request.actor.is_spectator else params.include_subscribers,
         lifespan_seconds=registrations.lifespan(_lifespan(params)),
@@ -93,13 +91,7 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
     )
     if not request.actor.is_spectator and (wanted is None or "presence" in wanted):
         await request.app.presences.of(request.actor.realm_id).load()
-    registered = await registrations.register(
-        request.app.database,
-        request.realm_cache,
-        ServerFacts(request.app.settings, request.app.browsers.public_key),
-        request.actor,
-        registration,
-    )
+    registered = await request.app.queue_registrar.register(request.actor, registration)
     queue_id = registered.queue_id
     request.app.realtime.end(request.actor.realm_id, registered.ended)
     if queue_id is not None and (
@@ -111,23 +103,6 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
         await request.write(fold_reads, registered.folds)
     # Joined once: it may be megabytes.
     return RawResult(msgspec.json.encode({"result": "success", "msg": "", **registered.fields}))
-
-
-async def _choice(
-    request: Request, params: RegisterParams
-) -> tuple[tuple[tuple[str, Operand], ...], bool]:
-    """Return the queue's narrow, and whether it gets all public channels; for bots by default."""
-    narrow, everywhere = EventNarrow.parse(params.narrow).terms, params.all_public_streams
-    actor = request.actor
-    if actor.is_bot and (not narrow or everywhere is None):
-        async with request.read() as connection:
-            found = await bots.defaults(connection, actor.realm_id, [actor.user_id])
-        defaults = found[actor.user_id]
-        if not narrow and defaults.events_channel_id is not None:
-            narrow = (("channel", defaults.events_channel_id),)
-        if everywhere is None:
-            everywhere = defaults.all_public_channels
-    return narrow, bool(everywhere)
 
 
 def _lifespan(params: RegisterParams) -> int:

@@ -1,6 +1,6 @@
 """Sections of register's response, and the snapshot they are read from."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVar
 
@@ -78,3 +78,14 @@ class StateSection:
     Fields that may be unset, or are not required, may be left out. A field of two types is as one
     of them says. In a union with msgspec.Raw, the rest is what the JSON holds.
     """
+    fetch_many: (
+        Callable[[Sequence[Snapshot]], Coroutine[Any, Any, Sequence[Mapping[str, Any]]]] | None
+    ) = None
+    """The same for several users at once. None: they do not share a snapshot."""
+
+    async def fetch_each(self, snapshots: Sequence[Snapshot]) -> Sequence[Mapping[str, Any]]:
+        """Return the fields for each of these users of one snapshot."""
+        if len(snapshots) == 1:
+            return [await self.fetch(snapshots[0])]
+        assert self.fetch_many is not None, "it is read for one user at a time"
+        return await self.fetch_many(snapshots)

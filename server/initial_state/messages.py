@@ -1,5 +1,6 @@
 """Register's unread and starred messages, and recent direct-message conversations."""
 
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from server.initial_state.base import Snapshot, StateSection
@@ -76,11 +77,19 @@ FOLDABLE = "foldable reads"
 
 
 async def fetch_messages(snapshot: Snapshot) -> dict[str, Any]:
-    newest, unread = await snapshot.connection.together(
-        history.newest_id(snapshot.connection, snapshot.realm_id, snapshot.actor.user_id),
-        _unread(snapshot),
+    [newest], unread = await snapshot.connection.together(
+        fetch_newest_of_many([snapshot]), _unread(snapshot)
     )
-    return {"max_message_id": newest if newest is not None else -1, **unread}
+    return {**newest, **unread}
+
+
+async def fetch_newest_of_many(snapshots: Sequence[Snapshot]) -> list[dict[str, Any]]:
+    """Return the fields of the message section alone, for several users of a realm."""
+    first = snapshots[0]
+    newest = await history.newest_ids(
+        first.connection, first.realm_id, [each.actor.user_id for each in snapshots]
+    )
+    return [{"max_message_id": newest.get(each.actor.user_id, -1)} for each in snapshots]
 
 
 async def _unread(snapshot: Snapshot) -> dict[str, Any]:
@@ -171,7 +180,7 @@ async def fetch_stop_words(_: Snapshot) -> dict[str, Any]:
 
 
 SECTIONS = (
-    StateSection("message", fetch_messages, (MessageFields,)),
+    StateSection("message", fetch_messages, (MessageFields,), fetch_newest_of_many),
     StateSection("stop_words", fetch_stop_words, (StopWordFields,)),
     StateSection("update_message_flags", fetch_flags, (UnreadFields,)),
     StateSection("starred_messages", fetch_starred, (StarredFields,)),

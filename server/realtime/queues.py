@@ -231,7 +231,7 @@ class Realtime:
         """Delete the user's queue in all processes. Raises BadEventQueueError."""
         follower, queue = await self.queue(realm_id, user_id, queue_id)
         async with self.database.connection() as connection:
-            await event_queues.delete(connection, realm_id, queue_id)
+            await event_queues.delete(connection, realm_id, [queue_id])
         follower.drop_queue(queue)
         self._publish_message(realm_id, QueueAdopted(queue_id))
 

@@ -12,7 +12,8 @@ import pytest
 from server.domain.actor import Actor
 from server.events.base import ClientView
 from server.events.queue_params import QueueParams
-from server.initial_state.register import Registration, ServerFacts, register
+from server.initial_state.queue_registrar import QueueRegistrar
+from server.initial_state.register import Registration, ServerFacts
 from server.realtime.audience import LiveUser, flags_of, reaches
 from server.settings import Settings
 from storage import muted_users, subscription_spans
@@ -90,13 +91,14 @@ class Witnesses:
                 witness.events.append(event)
 
     async def _registered(self, user: UserRow, view: ClientView) -> dict[str, Any]:
-        registered = await register(
-            self._stage.database,
-            self._stage.realm_caches.of(self._make.realm_id),
-            ServerFacts(SERVER, ""),
+        registrar = QueueRegistrar(
+            self._stage.database, self._stage.realm_caches, ServerFacts(SERVER, "")
+        )
+        registered = await registrar.register(
             Actor(self._make.realm_id, user, "website"),
             Registration(
                 queue=QueueParams(view=view),
+                all_public_channels=None,
                 fetch_types=None,
                 include_subscribers="true",
                 lifespan_seconds=600,

@@ -114,10 +114,7 @@ class Town:
         await event_queues.insert(
             self.make.connection,
             self.make.realm_id,
-            queue_id,
-            user_id=row.user_id,
-            params={},
-            lifespan_seconds=600,
+            [event_queues.NewQueue(queue_id, row.user_id, {}, 600)],
         )
         return queue_id
 

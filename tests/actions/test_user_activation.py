@@ -88,10 +88,7 @@ async def test_event_queues_end_when_their_user_leaves(hall, make):
     await event_queues.insert(
         make.connection,
         make.realm_id,
-        QueueId("queue"),
-        user_id=cook.user_id,
-        params={},
-        lifespan_seconds=600,
+        [event_queues.NewQueue(QueueId("queue"), cook.user_id, {}, 600)],
     )
 
     await close(hall, cook.user_id)

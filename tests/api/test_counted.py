@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import re
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -135,6 +136,15 @@ async def test_a_crowd_at_a_fresh_server_finds_the_organization_once(
     by_name = [sql for sql in asked if "WHERE subdomain" in sql]
     assert 1 <= len(by_name) <= 2, "requests meanwhile share the second look"
     assert len(asked) - len(by_name) == 1
+
+
+async def test_a_crowd_that_registers_for_messages_alone_shares_its_statements(case: Case, connect):
+    people = await case.make.users(MANY)
+    clients = [await connect(case.client.server, case.make.realm_id, each) for each in people]
+    case.wiretap.heard = Heard()
+    await asyncio.gather(*[client.register(event_types=["message"]) for client in clients])
+    counts = Counter(case.wiretap.heard.statements)
+    assert max(counts.values()) < MANY // 10, counts.most_common(3)
 
 
 async def test_many_messages_are_changed_by_the_statements_of_a_few(case: Case):

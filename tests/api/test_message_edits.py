@@ -245,12 +245,12 @@ async def test_an_edit_during_ones_register_tells_ones_flags(alice, bob, monkeyp
 
 
 async def test_a_queue_waits_for_a_writer_that_does_not_know_of_it(make, people, alice):
-    queue = {"user_id": people[1].user_id, "params": {}, "lifespan_seconds": 600}
+    queue = event_queues.NewQueue(QueueId("q"), people[1].user_id, {}, 600)
     database = alice.server.app.database
     async with database.transaction() as writing:
         await writing.execute("SELECT clock_lock(%(realm_id)s)", realm_id=make.realm_id)
         async with database.connection() as connection:
             await connection.execute("SET lock_timeout = '50ms'")
             with pytest.raises(errors.LockNotAvailable):
-                await event_queues.insert(connection, make.realm_id, QueueId("q"), **queue)
+                await event_queues.insert(connection, make.realm_id, [queue])
             await connection.execute("RESET lock_timeout")

@@ -57,5 +57,4 @@ async def test_a_queue_that_ends_does_so_where_it_is_served(log_in, make):
     )
     for _ in range(8):
         await registered(ada, MAX_QUEUES // 8)
-    await registered(ada, 1)  # those that came together did not see each other
     assert (await poll(ada, first)).body["code"] == "BAD_EVENT_QUEUE_ID"

@@ -53,10 +53,14 @@ class Herd:
                 await event_queues.insert(
                     connection,
                     self.make.realm_id,
-                    queue_id,
-                    user_id=self.user_ids[number % USERS],
-                    params={"event_types": ["user_topic"]},
-                    lifespan_seconds=600,
+                    [
+                        event_queues.NewQueue(
+                            queue_id,
+                            self.user_ids[number % USERS],
+                            {"event_types": ["user_topic"]},
+                            600,
+                        )
+                    ],
                 )
             spread = random.Random(number).randint(-50, 50)
             self.cursors[queue_id] = Position(self.base + ENTRIES - BEHIND - spread)

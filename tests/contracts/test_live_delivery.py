@@ -98,10 +98,7 @@ async def new_reader(database: Database, make: Make) -> Reader:
         await event_queues.insert(
             connection,
             make.realm_id,
-            queue_id,
-            user_id=user.user_id,
-            params={"event_types": ["user_topic"]},
-            lifespan_seconds=600,
+            [event_queues.NewQueue(queue_id, user.user_id, {"event_types": ["user_topic"]}, 600)],
         )
     return Reader(make.realm_id, user.user_id, queue_id)
 

@@ -38,10 +38,7 @@ async def realtime(database: Database, make: Make, clock: StoppedClock, monkeypa
             await event_queues.insert(
                 connection,
                 make.realm_id,
-                queue_id,
-                user_id=user.user_id,
-                params={},
-                lifespan_seconds=86_400,
+                [event_queues.NewQueue(queue_id, user.user_id, {}, 86_400)],
             )
         await realtime.queue(make.realm_id, user.user_id, queue_id)
     await make.connection.execute(
