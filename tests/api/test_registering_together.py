@@ -9,8 +9,9 @@ import pytest
 import pytest_asyncio
 
 from server.domain.access import GUEST
-from server.domain.actor import Actor
+from server.domain.actor import Actor, spectator
 from server.domain.bots import GENERIC
+from server.domain.clock import SystemClock
 from server.domain.errors import UserDeactivatedError
 from server.events.queue_params import QueueParams, queue_params
 from server.initial_state import register
@@ -47,12 +48,22 @@ def batches(monkeypatch):
 
 
 @pytest_asyncio.fixture
-async def begin(make, server):
+async def begin_as(server):
     """Begin to register a queue, together with all that begin in the same moment."""
     registrar = server.app.queue_registrar
 
+    def begin_as(actor, registration=NOTHING):
+        return asyncio.create_task(registrar.register(actor, registration))
+
+    return begin_as
+
+
+@pytest.fixture
+def begin(make, begin_as):
+    """The same for a user."""
+
     def begin(user, realm_id=make.realm_id, registration=NOTHING):
-        return asyncio.create_task(registrar.register(Actor(realm_id, user), registration))
+        return begin_as(Actor(realm_id, user), registration)
 
     return begin
 
@@ -183,6 +194,20 @@ async def test_who_does_not_wait_any_more_leaves_no_queue_behind(make, begin, da
     registered = [await patient, await patient_in_line]
     assert batches == [2, 2]
     assert sorted(await queues_of(make, *users)) == sorted(each.queue_id for each in registered)
+
+
+async def test_spectators_get_the_state_alone(make, begin, begin_as, batches):
+    registration = replace(NOTHING, fetch_types=frozenset({"message"}))
+    user = await make.user()
+    spectating, registered = await asyncio.gather(
+        begin_as(spectator(make.realm_id, {}, SystemClock().now()), registration),
+        begin(user, registration=registration),
+    )
+    assert batches == [2]
+    assert spectating.queue_id is None
+    assert spectating.fields["max_message_id"] == registered.fields["max_message_id"] == -1
+    assert spectating.fields["position"] == registered.fields["position"]
+    assert await queues_of(make, user) == [registered.queue_id]
 
 
 async def test_only_guests_have_what_guests_may_know(make, begin):
