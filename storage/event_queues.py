@@ -11,19 +11,19 @@ UNBOUNDED: Final = 2**31
 
 
 @dataclass(frozen=True, slots=True)
-class EventQueueRow:
+class NewQueue:
     queue_id: QueueId
     user_id: UserId
-    epoch: int
-    base: Position
     params: dict[str, Any]
     lifespan_seconds: int
 
 
 @dataclass(frozen=True, slots=True)
-class NewQueue:
+class EventQueueRow:
     queue_id: QueueId
     user_id: UserId
+    epoch: int
+    base: Position
     params: dict[str, Any]
     lifespan_seconds: int
 

@@ -113,16 +113,6 @@ async def bot_ids(connection: Connection, realm_id: RealmId) -> list[UserId]:
     )
 
 
-async def by_id(connection: Connection, realm_id: RealmId, user_id: UserId) -> UserRow | None:
-    """Return one user; its plan is prepared once."""
-    return await connection.one(
-        UserRow,
-        _SELECT + "WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s",
-        realm_id=realm_id,
-        user_id=user_id,
-    )
-
-
 async def by_emails(
     connection: Connection, realm_id: RealmId, emails: Sequence[str]
 ) -> list[UserRow]:
