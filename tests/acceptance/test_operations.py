@@ -362,11 +362,14 @@ def test_serve_refuses_a_database_that_lacks_migrations(url: str):
 class Serving:
     """`parley serve` and what it logs."""
 
-    def __init__(self, url: str, *options: str) -> None:
+    def __init__(self, url: str, *options: str, **settings: str) -> None:
         self.port = str(free_port())
         command = [*PARLEY, "serve", "--port", self.port, *options]
         self.process: subprocess.Popen[str] = fork_server.Popen(
-            command, stderr=subprocess.PIPE, text=True, env=environment(DATABASE_URL=url)
+            command,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(DATABASE_URL=url, **settings),
         )
 
     def until(self, words: str) -> str:
