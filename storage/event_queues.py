@@ -1,4 +1,8 @@
-"""A client's event queue: one small row, inserted at register and touched once a minute."""
+"""A client's event queue: one small row, inserted at register and touched once a minute.
+
+Statements that change several rows lock them in the order of their keys, so that no two of them
+wait for each other.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -97,10 +101,15 @@ async def begin(
     """
     await connection.execute(
         """
-        UPDATE event_queues
+        WITH own AS MATERIALIZED (
+            SELECT queue_id FROM event_queues
+             WHERE realm_id = %(realm_id)s AND queue_id = ANY(%(queue_ids)s)
+             ORDER BY queue_id FOR NO KEY UPDATE
+        )
+        UPDATE event_queues q
            SET epoch = %(epoch)s, base = %(base)s,
-               params = params || (%(params)s::jsonb -> queue_id)
-         WHERE realm_id = %(realm_id)s AND queue_id = ANY(%(queue_ids)s)
+               params = q.params || (%(params)s::jsonb -> q.queue_id)
+          FROM own WHERE q.realm_id = %(realm_id)s AND q.queue_id = own.queue_id
         """,
         realm_id=realm_id,
         epoch=epoch,
@@ -131,7 +140,15 @@ async def live(
 async def delete(connection: Connection, realm_id: RealmId, queue_ids: Sequence[QueueId]) -> None:
     """Delete those of the queues that exist."""
     await connection.execute(
-        "DELETE FROM event_queues WHERE realm_id = %(realm_id)s AND queue_id = ANY(%(queue_ids)s)",
+        """
+        WITH own AS MATERIALIZED (
+            SELECT queue_id FROM event_queues
+             WHERE realm_id = %(realm_id)s AND queue_id = ANY(%(queue_ids)s)
+             ORDER BY queue_id FOR UPDATE
+        )
+        DELETE FROM event_queues q USING own
+         WHERE q.realm_id = %(realm_id)s AND q.queue_id = own.queue_id
+        """,
         realm_id=realm_id,
         queue_ids=list(queue_ids),
     )
@@ -141,7 +158,15 @@ async def delete_of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> int:
     return await connection.execute(
-        "DELETE FROM event_queues WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)",
+        """
+        WITH own AS MATERIALIZED (
+            SELECT queue_id FROM event_queues
+             WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
+             ORDER BY queue_id FOR UPDATE
+        )
+        DELETE FROM event_queues q USING own
+         WHERE q.realm_id = %(realm_id)s AND q.queue_id = own.queue_id
+        """,
         realm_id=realm_id,
         user_ids=list(user_ids),
     )
@@ -150,7 +175,15 @@ async def delete_of_users(
 async def delete_all(connection: Connection, realm_id: RealmId) -> list[UserId]:
     """Delete all queues of the realm; return their users, each once."""
     return await connection.values(
-        "DELETE FROM event_queues WHERE realm_id = %(realm_id)s RETURNING user_id",
+        """
+        WITH own AS MATERIALIZED (
+            SELECT queue_id FROM event_queues
+             WHERE realm_id = %(realm_id)s ORDER BY queue_id FOR UPDATE
+        )
+        DELETE FROM event_queues q USING own
+         WHERE q.realm_id = %(realm_id)s AND q.queue_id = own.queue_id
+        RETURNING q.user_id
+        """,
         realm_id=realm_id,
     )
 
@@ -164,9 +197,14 @@ async def touch(
     """
     return await connection.execute(
         """
+        WITH own AS MATERIALIZED (
+            SELECT q.realm_id, q.queue_id
+              FROM unnest(%(realm_ids)s::bigint[], %(queue_ids)s::text[]) AS seen(realm_id, queue_id)
+              JOIN event_queues q ON q.realm_id = seen.realm_id AND q.queue_id = seen.queue_id
+             ORDER BY q.realm_id, q.queue_id FOR NO KEY UPDATE OF q
+        )
         UPDATE event_queues q SET last_seen_at = now()
-          FROM unnest(%(realm_ids)s::bigint[], %(queue_ids)s::text[]) AS seen(realm_id, queue_id)
-         WHERE q.realm_id = seen.realm_id AND q.queue_id = seen.queue_id
+          FROM own WHERE q.realm_id = own.realm_id AND q.queue_id = own.queue_id
         """,
         realm_ids=list(realm_ids),
         queue_ids=list(queue_ids),
