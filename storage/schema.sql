@@ -6282,9 +6282,7 @@ CREATE INDEX messages_sender ON public.messages USING btree (realm_id, sender_id
 
 CREATE INDEX messages_wildcard ON public.messages USING btree (realm_id, origin_channel_id, id) WHERE ((traits & 2) <> 0);
 
-CREATE INDEX notifications_batch ON public.notifications USING btree (realm_id, user_id, email_batch_id) WHERE (email_batch_id IS NOT NULL);
-
-CREATE INDEX notifications_decided ON public.notifications USING btree (decided_at);
+CREATE INDEX notifications_age ON public.notifications USING brin (decided_at);
 
 CREATE INDEX notifications_message ON public.notifications USING btree (realm_id, message_id);
 

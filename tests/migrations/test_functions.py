@@ -25,8 +25,8 @@ LAST_MIGRATION_WITH_FUNCTIONS = 81
 
 CHANGED_SINCE = frozenset(
     {
-        *("flag_names", "history_page", "send_message", "shown_attachment"),
-        *("delete_orphan", "is_orphan", "set_attachments"),
+        *("flag_names", "history_page", "send_message", "send_messages"),
+        *("delete_orphan", "is_orphan", "set_attachments", "shown_attachment"),
     }
 )
 """Functions that have another text than migration 81 left; removed ones until they are dropped."""
