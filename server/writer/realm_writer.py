@@ -68,9 +68,14 @@ class RealmWriter:
         self._waiting: list[PendingWrite] = []
         self._running: asyncio.Task[None] | None = None
         self._alone: set[asyncio.Task[None]] = set()
-        self._epoch = 0
+        """Run writes alone, or look for them in the log."""
+        self._applying: set[asyncio.Task[None]] = set()
+        """Answer writes once this process has applied them."""
         self._position = Position(0)
-        """Of the last commit: a later one is above it."""
+        """Below all writes with an unknown outcome: where to begin to look for them."""
+        self._epoch = 0
+        self._newest = Position(0)
+        """The last position of the last commit, of this process or for it."""
         self._committed_at = 0.0
         self._at_once = 0
         """Number of writes during the last commit, or waiting for it."""
@@ -103,8 +108,8 @@ class RealmWriter:
             elif isinstance(error, (StaleDecisionError, DomainError)):
                 results.append(None)
             else:
-                return ForwardedOutcome(self._epoch, self._position, None)
-        return ForwardedOutcome(self._epoch, self._position, results)
+                return ForwardedOutcome(self._epoch, self._newest, None)
+        return ForwardedOutcome(self._epoch, self._newest, results)
 
     def _submit(
         self, action: Action[Any], *, span: traces.Span | None = None, is_decided: bool = False
@@ -125,12 +130,14 @@ class RealmWriter:
 
     @property
     def idle(self) -> bool:
-        return self._running is None and not self._alone and not self._waiting
+        busy = (self._running, self._alone, self._applying, self._waiting)
+        return not any(busy)
 
     async def drain(self) -> None:
         """Wait until every submitted write has its result."""
         while not self.idle:
-            tasks = [*self._alone, *([self._running] if self._running else [])]
+            running = [self._running] if self._running else []
+            tasks = [*running, *self._alone, *self._applying]
             await asyncio.wait(tasks)
 
     async def _run(self) -> None:
@@ -173,7 +180,7 @@ class RealmWriter:
         except Exception as error:  # noqa: BLE001 - whatever it was, each finds its own answer alone
             logger.debug("writer.batch_split", error=repr(error), writes=len(writes))
             # In parallel to new writes, which need not wait for it.
-            self._begin(self._after_failure(_pending(writes), error))
+            _begin(self._alone, self._after_failure(_pending(writes), error))
 
     def _next_size(self) -> int:
         """Number of waiting writes that share the next commit.
@@ -210,6 +217,8 @@ class RealmWriter:
         """
         for write in writes:
             write.is_answered = True
+        if entries:
+            self._note_newest(epoch, entries[-1].position)
         applied = None
         try:
             applied = self._committed(self._realm_id, epoch, entries) if entries else None
@@ -226,7 +235,7 @@ class RealmWriter:
         if applied is None:
             _succeed(writes)
         else:
-            self._begin(self._succeed_after(applied, writes))
+            _begin(self._applying, self._succeed_after(applied, writes))
 
     async def _succeed_after(
         self, applied: Callable[[], Awaitable[object]], writes: Sequence[PendingWrite]
@@ -253,22 +262,30 @@ class RealmWriter:
         if await self._is_forwarded(batch, writes):
             return
         epoch, entries = await batch.finish(writes)
-        self._epoch = epoch
-        if entries and not self._alone:
-            followed = entries[0].first == self._position + 1
-            self._note_position(entries[-1].position, followed=followed)
+        if entries:
+            self._note_rivals(is_next=entries[0].first == self._newest + 1)
+            self._known_up_to(entries[-1].position)
         self.commits += 1
         self.writes += len(writes)
         self._at_once = len(writes) + len(self._waiting)
         self._hand_over(epoch, entries, [write for write in writes if write.tx is not None])
         self._run_stale(writes)
 
-    def _note_position(self, position: Position, *, followed: bool) -> None:
-        """Note the position of a commit, and whether it followed this process's last one."""
+    def _note_rivals(self, *, is_next: bool) -> None:
+        """Note whether a batch has followed the last commit, or others have written in between."""
         now = asyncio.get_running_loop().time()
-        self._has_rivals = not followed and now - self._committed_at < RIVALRY_SECONDS
+        self._has_rivals = not is_next and now - self._committed_at < RIVALRY_SECONDS
         self._committed_at = now
-        self._position = position
+
+    def _note_newest(self, epoch: int, position: Position) -> None:
+        # Writes that were looked for are older.
+        self._newest = max(self._newest, position) if epoch == self._epoch else position
+        self._epoch = epoch
+
+    def _known_up_to(self, position: Position) -> None:
+        """Note that a batch is committed, so that all below is known but for what is alone."""
+        if not self._alone:
+            self._position = position
 
     def _run_stale(self, writes: Sequence[PendingWrite]) -> None:
         for write in writes:
@@ -286,7 +303,7 @@ class RealmWriter:
         portable = _portable(writes)
         if number is None or portable is None:
             return False
-        valid_below = Position(self._position + VALID_POSITIONS)
+        valid_below = Position(self._newest + VALID_POSITIONS)
         for write in writes:
             write.valid_below = valid_below
         with commit_spans(writes):
@@ -313,8 +330,9 @@ class RealmWriter:
             else:
                 step.settle(result)
                 write.is_committed = True
-        followed = outcome.position - self._position <= len(writes)
-        self._note_position(outcome.position, followed=followed)
+        self._note_rivals(is_next=outcome.position <= self._newest + len(writes))
+        self._known_up_to(outcome.position)
+        self._note_newest(outcome.epoch, outcome.position)
         applied = forwarder.reached(self._realm_id, outcome.epoch, outcome.position)
         self._answer([write for write in writes if write.tx is not None], applied)
         self._run_stale(writes)
@@ -343,12 +361,7 @@ class RealmWriter:
             return
         write.is_alone = True
         write.is_committed = False  # if its batch is committed, the write was not part of it
-        self._begin(self._run_until_answered(write))
-
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._alone.add(task)
-        task.add_done_callback(self._alone.discard)
+        _begin(self._alone, self._run_until_answered(write))
 
     async def _run_until_answered(self, write: PendingWrite) -> None:
         try:
@@ -462,6 +475,13 @@ class RealmWriter:
             )
         )
         return await connection.run(clock.advance(self._realm_id))
+
+
+def _begin(tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
+    """Run the work as one of these tasks, until it is done."""
+    task = asyncio.create_task(work)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
 
 
 def _clocked(write: PortableWrite[Any]) -> Action[Clocked[Any]]:

@@ -20,6 +20,7 @@ from server.realm_cache import RealmCaches
 from server.runtime.siblings import Sibling, SiblingChannels, sibling_processes
 from server.writer import Writers, forwarding, realm_writer
 from server.writer.forwarding import WriteForwarder
+from storage import clock
 from storage.database import Database
 from testkit.clock import StoppedClock
 from testkit.factories import Make
@@ -215,6 +216,32 @@ async def test_a_write_whose_results_are_lost_is_found_in_the_log(
     assert [number for number, _ in await place.contents()][1:] == [said]
     assert said < forwarding.VALID_POSITIONS
     assert place.processes[0].writer.commits == 1
+
+
+async def test_lost_results_are_found_whatever_is_written_meanwhile(
+    place: WrittenTopic, monkeypatch: pytest.MonkeyPatch
+):
+    """The search in the log begins below them, though later writes are known."""
+    other = place.processes[1]
+    await other.say(place.actors[0], place.draft_of("say 0"))
+    other.has_rivals()
+    monkeypatch.setattr(place.processes[0].channels, "send", lambda *_: True)
+    searches, goes_on = asyncio.Event(), asyncio.Event()
+    end_backends = clock.end_backends
+
+    async def wait(*args: Any) -> None:
+        searches.set()
+        await goes_on.wait()
+        await end_backends(*args)
+
+    monkeypatch.setattr(clock, "end_backends", wait)
+    async with asyncio.timeout(WITHIN_SECONDS):
+        lost = asyncio.create_task(other.say(place.actors[0], place.draft_of("say 1")))
+        await searches.wait()
+        later = [await other.say(place.actors[1], place.draft_of(f"say {n}")) for n in (2, 3)]
+        goes_on.set()
+        said = await lost
+    assert [number for number, _ in await place.contents()][1:] == [said, *later]
 
 
 async def test_a_process_that_leaves_is_not_waited_for(
