@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Final, Self, TypeVar, cast
 
 from server.domain.errors import DomainError
 from server.events.base import LogEntry
@@ -25,6 +25,9 @@ from storage.ids import Position, RealmId
 
 MAX_BATCH_WRITES = 200
 """Maximum writes per commit: bounds how long a failure delays the others."""
+
+BEGINNING: Final = Position(0)
+"""Below all positions."""
 
 Result = TypeVar("Result")
 
@@ -53,6 +56,8 @@ class PendingWrite:
     """Whether its transaction is committed, whatever becomes of the result."""
     span: traces.Span | None = None
     """None: its request is not traced."""
+    since: Position = BEGINNING
+    """A position below all that it may have been written at."""
     backend: int | None = None
     """Process id of the Postgres backend to which its COMMIT was sent without a response."""
     valid_below: Position | None = None

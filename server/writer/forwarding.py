@@ -30,6 +30,8 @@ PATIENCE_SECONDS: Final = 1.0
 """How long another process may take before this one finds out what has become of its writes."""
 CHECK_SECONDS: Final = 0.05
 """How often to check meanwhile whether the other process still accepts connections."""
+MOST_TAKING_TURNS: Final = 2
+"""As many processes are as fast without forwarding (docs/adr/0057-forwarded-writes.md)."""
 AVOIDED_SECONDS: Final = 5.0
 """How long nothing is forwarded to a process that did not answer."""
 
@@ -59,13 +61,25 @@ class _Results(msgspec.Struct, array_like=True, frozen=True):
     results: list[msgspec.Raw] | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """Writes that were forwarded to a process, and are waited for until the deadline."""
+
+    number: int
+    deadline: float
+    answer: asyncio.Future[_Results]
+
+
 class SiblingLostError(DatabaseUnavailableError):
     """A sibling did not answer. What it was to write may be written, even later."""
 
 
 def committing(realm_id: RealmId, numbers: Sequence[int]) -> int | None:
-    """Return which of these processes commits for all in the realm; None if there are none."""
-    return numbers[realm_id % len(numbers)] if numbers else None
+    """Return which of these processes commits for all in the realm; None if each commits itself.
+
+    Two take turns at the clock: while one waits for the database, the other decides its writes.
+    """
+    return numbers[realm_id % len(numbers)] if len(numbers) > MOST_TAKING_TURNS else None
 
 
 Commit = Callable[[RealmId, Sequence[PortableWrite[Any]]], Awaitable[ForwardedOutcome]]
@@ -89,7 +103,8 @@ class WriteForwarder:
         self._portable = {kind.portable_as: kind for kind in portable}
         self._requests = count(secrets.randbits(48))
         """Start anywhere, since answers to the process before this one may still come."""
-        self._waiting: dict[int, asyncio.Future[_Results]] = {}
+        self._waiting: dict[int, _Waiting] = {}
+        self._checking: asyncio.TimerHandle | None = None
         self._avoided_until: dict[int, float] = {}
         self._commit: Commit | None = None
         self._serving: set[asyncio.Task[None]] = set()
@@ -112,47 +127,62 @@ class WriteForwarder:
         is_avoided = asyncio.get_running_loop().time() < self._avoided_until.get(chosen, 0.0)
         return None if is_avoided else chosen
 
-    async def forward(
+    def forward(
         self,
         number: int,
         realm_id: RealmId,
         writes: Sequence[PortableWrite[Any]],
         *,
         valid_below: Position,
-    ) -> ForwardedOutcome | None:
+    ) -> Awaitable[ForwardedOutcome] | None:
         """Have writes of one class committed by this sibling. None if they cannot be sent.
 
-        Raises SiblingLostError if it does not answer.
+        What is returned raises SiblingLostError if it does not answer.
         """
         kind = type(writes[0])
         request = next(self._requests)
         bodies = [msgspec.Raw(write.encoded(valid_below)) for write in writes]
         message = msgspec.json.encode(_Writes(request, realm_id, kind.portable_as, bodies))
-        answer = self._waiting[request] = asyncio.get_running_loop().create_future()
+        if not self._channels.send(number, WRITES, message):
+            return None
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(number, loop.time() + PATIENCE_SECONDS, loop.create_future())
+        self._waiting[request] = waiting
+        self._check_later()
+        return self._outcome(waiting, request, kind)
+
+    async def _outcome(
+        self, waiting: "_Waiting", request: int, kind: type[PortableWrite[Any]]
+    ) -> ForwardedOutcome:
         try:
-            if not self._channels.send(number, WRITES, message):
-                return None
-            got = await self._answered(number, answer)
+            got = await waiting.answer
         finally:
             del self._waiting[request]
         if got.results is None:
             raise SiblingLostError("A sibling does not know what has become of its writes")
-        self.forwarded += len(writes)
+        self.forwarded += len(got.results)
         decoder = msgspec.json.Decoder(kind.result_type | None)
         return ForwardedOutcome(
             got.epoch, got.position, [decoder.decode(each) for each in got.results]
         )
 
-    async def _answered(self, number: int, answer: asyncio.Future[_Results]) -> _Results:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + PATIENCE_SECONDS
-        while not answer.done():
-            if loop.time() >= deadline or number not in self._channels.accepting():
-                logger.warning("writer.sibling_lost", number=number)
-                self._avoided_until[number] = loop.time() + AVOIDED_SECONDS
-                raise SiblingLostError("A sibling does not answer")
-            await asyncio.wait([answer], timeout=CHECK_SECONDS)
-        return answer.result()
+    def _check(self) -> None:
+        """Give up on processes that have left, or do not answer; repeat while there are any."""
+        self._checking = None
+        now, accepting = asyncio.get_running_loop().time(), self._channels.accepting()
+        for waiting in self._waiting.values():
+            if waiting.number in accepting and now < waiting.deadline:
+                continue
+            self._avoided_until[waiting.number] = now + AVOIDED_SECONDS
+            if not waiting.answer.done():
+                logger.warning("writer.sibling_lost", number=waiting.number)
+                waiting.answer.set_exception(SiblingLostError("A sibling does not answer"))
+        self._check_later()
+
+    def _check_later(self) -> None:
+        if self._checking is None and self._waiting:
+            loop = asyncio.get_running_loop()
+            self._checking = loop.call_later(CHECK_SECONDS, self._check)
 
     async def drain(self) -> None:
         """Wait until what siblings have forwarded is answered."""
@@ -161,9 +191,9 @@ class WriteForwarder:
 
     def _on_results(self, _sender: int, body: bytes) -> None:
         got = msgspec.json.decode(body, type=_Results)
-        answer = self._waiting.get(got.request)
-        if answer is not None and not answer.done():
-            answer.set_result(got)
+        waiting = self._waiting.get(got.request)
+        if waiting is not None and not waiting.answer.done():
+            waiting.answer.set_result(got)
 
     def _on_writes(self, sender: int, body: bytes) -> None:
         task = asyncio.create_task(self._serve(sender, msgspec.json.decode(body, type=_Writes)))

@@ -14,6 +14,7 @@ from server.realm_cache import RealmCache
 from server.telemetry import traces
 from server.transactions import Clocked, KeepsChangingError, PortableWrite, StaleDecisionError, Tx
 from server.writer.batch import (
+    BEGINNING,
     MAX_BATCH_WRITES,
     Action,
     AloneError,
@@ -22,6 +23,7 @@ from server.writer.batch import (
     commit_spans,
     groups_of,
 )
+from server.writer.contention import Contention
 from server.writer.forwarding import VALID_POSITIONS, ForwardedOutcome, WriteForwarder
 from storage import clock
 from storage.database import (
@@ -43,8 +45,6 @@ LONGEST_SECONDS = 10.0
 """How long a write is retried; then the caller gets an error. Only to find out whether a COMMIT
 was received may take longer."""
 STALE_TRIES = 5
-RIVALRY_SECONDS = 0.1
-"""Writes of others count as concurrent if they come within this time of one's own."""
 _GIVEN_UP: Final = "the server stops, and the outcome of this write is not checked any more"
 
 Committed = Callable[[RealmId, int, list[LogEntry]], Callable[[], Awaitable[object]] | None]
@@ -67,20 +67,16 @@ class RealmWriter:
         self._forwarder = forwarder
         self._waiting: list[PendingWrite] = []
         self._running: asyncio.Task[None] | None = None
-        self._alone: set[asyncio.Task[None]] = set()
-        """Run writes alone, or look for them in the log."""
-        self._applying: set[asyncio.Task[None]] = set()
-        """Answer writes once this process has applied them."""
-        self._position = Position(0)
-        """Below all writes with an unknown outcome: where to begin to look for them."""
+        self._beside: set[asyncio.Task[None]] = set()
+        """What goes on beside the batches, such as writes that run alone."""
         self._epoch = 0
-        self._newest = Position(0)
-        """The last position of the last commit, of this process or for it."""
-        self._committed_at = 0.0
+        self._position = BEGINNING
+        """The last position of the last commit, of this process or for it: later ones are above."""
         self._at_once = 0
         """Number of writes during the last commit, or waiting for it."""
-        self._has_rivals = False
-        """Whether others have written between the last two commits."""
+        self._forwarded = 0
+        """Number of writes that a sibling is to commit."""
+        self.contention = Contention()
         self.commits = 0
         self.writes = 0
 
@@ -99,17 +95,15 @@ class RealmWriter:
     async def commit(self, writes: Sequence[PortableWrite[Any]]) -> ForwardedOutcome:
         """Commit writes that another process has decided. Never raises."""
         submitted = [self._submit(_clocked(write), is_decided=True) for write in writes]
-        await asyncio.wait([write.future for write in submitted])
-        results: list[Any] = []
+        results, is_known = list[Any](), True
         for write in submitted:
-            error = write.future.exception()
-            if error is None:
-                results.append(write.future.result().result)
-            elif isinstance(error, (StaleDecisionError, DomainError)):
+            try:
+                results.append((await write.future).result)
+            except (StaleDecisionError, DomainError):
                 results.append(None)
-            else:
-                return ForwardedOutcome(self._epoch, self._newest, None)
-        return ForwardedOutcome(self._epoch, self._newest, results)
+            except Exception:  # noqa: BLE001 - the other process finds out what has become of it
+                is_known = False
+        return ForwardedOutcome(self._epoch, self._position, results if is_known else None)
 
     def _submit(
         self, action: Action[Any], *, span: traces.Span | None = None, is_decided: bool = False
@@ -130,14 +124,12 @@ class RealmWriter:
 
     @property
     def idle(self) -> bool:
-        busy = (self._running, self._alone, self._applying, self._waiting)
-        return not any(busy)
+        return self._running is None and not self._beside and not self._waiting
 
     async def drain(self) -> None:
         """Wait until every submitted write has its result."""
         while not self.idle:
-            running = [self._running] if self._running else []
-            tasks = [*running, *self._alone, *self._applying]
+            tasks = [*self._beside, *([self._running] if self._running else [])]
             await asyncio.wait(tasks)
 
     async def _run(self) -> None:
@@ -180,7 +172,7 @@ class RealmWriter:
         except Exception as error:  # noqa: BLE001 - whatever it was, each finds its own answer alone
             logger.debug("writer.batch_split", error=repr(error), writes=len(writes))
             # In parallel to new writes, which need not wait for it.
-            _begin(self._alone, self._after_failure(_pending(writes), error))
+            self._begin(self._after_failure(_pending(writes), error))
 
     def _next_size(self) -> int:
         """Number of waiting writes that share the next commit.
@@ -192,7 +184,7 @@ class RealmWriter:
         small batches would only lengthen the queue for the clock.
         """
         waiting = len(self._waiting)
-        is_half = waiting <= self._at_once and not self._has_rivals
+        is_half = waiting <= self._at_once and not self.contention.has_rivals
         size = (self._at_once + 1) // 2 if is_half else waiting
         return min(size, MAX_BATCH_WRITES)
 
@@ -203,7 +195,7 @@ class RealmWriter:
         try:
             async with self._database.connection() as connection:
                 row = await clock.read(connection, self._realm_id)
-            self._position = row.position if row else Position(0)
+            self._position = row.position if row else BEGINNING
         except RETRYABLE_ERRORS:
             return  # all positions are above 0
 
@@ -218,7 +210,7 @@ class RealmWriter:
         for write in writes:
             write.is_answered = True
         if entries:
-            self._note_newest(epoch, entries[-1].position)
+            self._note_position(epoch, entries[-1].position)
         applied = None
         try:
             applied = self._committed(self._realm_id, epoch, entries) if entries else None
@@ -235,7 +227,7 @@ class RealmWriter:
         if applied is None:
             _succeed(writes)
         else:
-            _begin(self._applying, self._succeed_after(applied, writes))
+            self._begin(self._succeed_after(applied, writes))
 
     async def _succeed_after(
         self, applied: Callable[[], Awaitable[object]], writes: Sequence[PendingWrite]
@@ -259,65 +251,80 @@ class RealmWriter:
             await batch.give_up()
 
     async def _finish(self, batch: Batch, writes: list[PendingWrite]) -> None:
-        if await self._is_forwarded(batch, writes):
+        if self._is_forwarded(batch, writes):
             return
-        epoch, entries = await batch.finish(writes)
-        if entries:
-            self._note_rivals(is_next=entries[0].first == self._newest + 1)
-            self._known_up_to(entries[-1].position)
+        epoch, entries = await self._committed_by(batch, writes)
         self.commits += 1
         self.writes += len(writes)
         self._at_once = len(writes) + len(self._waiting)
         self._hand_over(epoch, entries, [write for write in writes if write.tx is not None])
         self._run_stale(writes)
 
-    def _note_rivals(self, *, is_next: bool) -> None:
-        """Note whether a batch has followed the last commit, or others have written in between."""
+    async def _committed_by(
+        self, batch: Batch, writes: Sequence[PendingWrite]
+    ) -> tuple[int, list[LogEntry]]:
+        for write in writes:
+            write.since = self._position
+        epoch, entries = await batch.finish(writes)
+        if entries:
+            used = entries[-1].position - entries[0].first + 1
+            self._note_contention(entries[-1].position, used)
+        return epoch, entries
+
+    def _note_contention(self, position: Position, used: int) -> None:
         now = asyncio.get_running_loop().time()
-        self._has_rivals = not is_next and now - self._committed_at < RIVALRY_SECONDS
-        self._committed_at = now
+        self.contention.note(now, position, used, self._forwarded)
 
-    def _note_newest(self, epoch: int, position: Position) -> None:
+    def _note_position(self, epoch: int, position: Position) -> None:
         # Writes that were looked for are older.
-        self._newest = max(self._newest, position) if epoch == self._epoch else position
+        self._position = max(self._position, position) if epoch == self._epoch else position
         self._epoch = epoch
-
-    def _known_up_to(self, position: Position) -> None:
-        """Note that a batch is committed, so that all below is known but for what is alone."""
-        if not self._alone:
-            self._position = position
 
     def _run_stale(self, writes: Sequence[PendingWrite]) -> None:
         for write in writes:
             if write.tx is None:
                 self._run_alone(write)
 
-    async def _is_forwarded(self, batch: Batch, writes: list[PendingWrite]) -> bool:
+    def _is_forwarded(self, batch: Batch, writes: list[PendingWrite]) -> bool:
         """Have a sibling commit the writes, where siblings write to the realm at the same time.
 
         Otherwise each process would commit its few, and wait for its turn at the clock in between.
         """
-        if self._forwarder is None or not self._has_rivals or batch.has_begun:
+        if self._forwarder is None or not self.contention.has_rivals or batch.has_begun:
             return False
         number = self._forwarder.writer_of(self._realm_id)
         portable = _portable(writes)
         if number is None or portable is None:
             return False
-        valid_below = Position(self._newest + VALID_POSITIONS)
-        for write in writes:
-            write.valid_below = valid_below
-        with commit_spans(writes):
-            outcome = await self._forwarder.forward(
-                number, self._realm_id, portable, valid_below=valid_below
-            )
+        valid_below = Position(self._position + VALID_POSITIONS)
+        outcome = self._forwarder.forward(number, self._realm_id, portable, valid_below=valid_below)
         if outcome is None:
-            for write in writes:
-                write.valid_below = None
             return False
-        self._settle_forwarded(self._forwarder, writes, outcome)
+        for write in writes:
+            write.since, write.valid_below = self._position, valid_below
+        self._begin(self._settle_forwarded(self._forwarder, writes, outcome))
         return True
 
-    def _settle_forwarded(
+    async def _settle_forwarded(
+        self,
+        forwarder: WriteForwarder,
+        writes: list[PendingWrite],
+        outcome: Awaitable[ForwardedOutcome],
+    ) -> None:
+        self._forwarded += len(writes)
+        try:
+            with commit_spans(writes):
+                found = await outcome
+            self._hand_over_forwarded(forwarder, writes, found)
+        except asyncio.CancelledError:
+            _refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
+            raise
+        except Exception as error:  # noqa: BLE001 - as of any batch
+            await self._after_failure(_pending(writes), error)
+        finally:
+            self._forwarded -= len(writes)
+
+    def _hand_over_forwarded(
         self, forwarder: WriteForwarder, writes: Sequence[PendingWrite], outcome: ForwardedOutcome
     ) -> None:
         assert outcome.results is not None, "unknown results raise an exception"
@@ -330,9 +337,8 @@ class RealmWriter:
             else:
                 step.settle(result)
                 write.is_committed = True
-        self._note_rivals(is_next=outcome.position <= self._newest + len(writes))
-        self._known_up_to(outcome.position)
-        self._note_newest(outcome.epoch, outcome.position)
+        self._note_contention(outcome.position, len(writes))
+        self._note_position(outcome.epoch, outcome.position)
         applied = forwarder.reached(self._realm_id, outcome.epoch, outcome.position)
         self._answer([write for write in writes if write.tx is not None], applied)
         self._run_stale(writes)
@@ -361,7 +367,12 @@ class RealmWriter:
             return
         write.is_alone = True
         write.is_committed = False  # if its batch is committed, the write was not part of it
-        _begin(self._alone, self._run_until_answered(write))
+        self._begin(self._run_until_answered(write))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
 
     async def _run_until_answered(self, write: PendingWrite) -> None:
         try:
@@ -397,7 +408,7 @@ class RealmWriter:
                 await asyncio.sleep(pauses.pop(0))
 
     async def _finish_alone(self, batch: Batch, write: PendingWrite) -> None:
-        epoch, entries = await batch.finish([write])
+        epoch, entries = await self._committed_by(batch, [write])
         if write.tx is None:
             raise StaleDecisionError
         self.commits += 1
@@ -423,7 +434,8 @@ class RealmWriter:
         bounds = [w.valid_below for w in writes if w.valid_below is not None]
         try:
             ids = sorted({tx.write_id for tx in traceable.values()})
-            epoch, entries = await self._look_up(ids, backends, max(bounds, default=None))
+            since = min(write.since for write in traceable)
+            epoch, entries = await self._look_up(ids, since, backends, max(bounds, default=None))
         except (DatabaseUnavailableError, StatementTimeoutError) as error:
             for write in writes:
                 write.fail(error)
@@ -436,24 +448,32 @@ class RealmWriter:
         return [w for w in writes if w not in committed]
 
     async def _look_up(
-        self, write_ids: list[str], backends: list[int], valid_below: Position | None
+        self,
+        write_ids: list[str],
+        since: Position,
+        backends: list[int],
+        valid_below: Position | None,
     ) -> tuple[int, list[LogEntry]]:
         """The entries of these writes in the log, once no backend or sibling can append any."""
         for pause in RETRY_SECONDS:
             try:
-                return await self._look_up_once(write_ids, backends, valid_below)
+                return await self._look_up_once(write_ids, since, backends, valid_below)
             except (DatabaseUnavailableError, StatementTimeoutError):
                 await asyncio.sleep(pause)
-        return await self._look_up_once(write_ids, backends, valid_below)
+        return await self._look_up_once(write_ids, since, backends, valid_below)
 
     async def _look_up_once(
-        self, write_ids: list[str], backends: list[int], valid_below: Position | None
+        self,
+        write_ids: list[str],
+        since: Position,
+        backends: list[int],
+        valid_below: Position | None,
     ) -> tuple[int, list[LogEntry]]:
         async with self._database.transaction() as connection:
             await clock.end_backends(connection, backends)
             [(position, epoch, _)] = await connection.run(clock.lock(self._realm_id))
             rows = await clock.written_by(
-                connection, self._realm_id, write_ids=write_ids, since=self._position
+                connection, self._realm_id, write_ids=write_ids, since=since
             )
             if valid_below is not None and position < valid_below:
                 rows += await self._pass(connection, position, valid_below)
@@ -475,13 +495,6 @@ class RealmWriter:
             )
         )
         return await connection.run(clock.advance(self._realm_id))
-
-
-def _begin(tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
-    """Run the work as one of these tasks, until it is done."""
-    task = asyncio.create_task(work)
-    tasks.add(task)
-    task.add_done_callback(tasks.discard)
 
 
 def _clocked(write: PortableWrite[Any]) -> Action[Clocked[Any]]:
