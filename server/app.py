@@ -167,7 +167,7 @@ async def open_app(
             writers=writers,
             realtime=realtime,
             queue_registrar=QueueRegistrar(
-                database, realm_caches, ServerFacts(settings, browsers.public_key)
+                database, realm_caches, lambda: ServerFacts(settings, browsers.public_key)
             ),
             presences=PresenceService(database, realm_caches, realtime, clock),
             activity=Activity(database, clock),

@@ -11,7 +11,7 @@ from typing import Any, Final
 from queue_processors.main import run as run_processors
 from queue_processors.registry import AnyProcessor, queue_names
 from queue_processors.shipper import UNREADABLE
-from scripts.cli.heap import return_large_blocks
+from scripts.cli.heap import keep_returning_free_pages, return_large_blocks
 from scripts.cli.loading import set_start_apart
 from server.app import App, open_app
 from server.mail.folder import MailFolder
@@ -68,7 +68,7 @@ async def serve_until_stopped(
         work = run_processors(
             app, processors, with_shipper=with_shipper, serves=True, takes_mail=takes_mail
         )
-        await stack.enter_async_context(running(work, _watch(app), notifier.beat(), *beside))
+        await stack.enter_async_context(running(work, *_upkeep(app, notifier), *beside))
         share = None if sibling is None else sibling.share
         api = await stack.enter_async_context(serving(app, sockets, share=share))
         await stack.enter_async_context(
@@ -120,8 +120,7 @@ async def work_until_stopped(
         metrics_port(app, _told_of(processors, with_shipper), all_queues=queue_names()),
         running(
             run_processors(app, processors, with_shipper=with_shipper),
-            _watch(app),
-            notifier.beat(),
+            *_upkeep(app, notifier),
         ),
     ):
         set_start_apart()
@@ -146,8 +145,7 @@ async def take_mail_until_stopped(
         taking_mail(app, sockets) as port,
         running(
             run_processors(app, (), with_shipper=False, takes_mail=True),
-            _watch(app),
-            notifier.beat(),
+            *_upkeep(app, notifier),
         ),
     ):
         set_start_apart()
@@ -156,8 +154,10 @@ async def take_mail_until_stopped(
         notifier.stopping()
 
 
-def _watch(app: App) -> Coroutine[Any, Any, None]:
-    return LoopWatchdog(app.metrics.loop_blocked).run()
+def _upkeep(app: App, notifier: ServiceNotifier) -> list[Coroutine[Any, Any, None]]:
+    """What runs in each process."""
+    watchdog = LoopWatchdog(app.metrics.loop_blocked)
+    return [watchdog.run(), notifier.beat(), keep_returning_free_pages()]
 
 
 def open_many_files() -> None:

@@ -1,7 +1,7 @@
 """Register event queues: calls that ask for little state share transactions."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from server.domain.actor import Actor
@@ -26,7 +26,10 @@ class QueueRegistrar:
     bots do, are batched: those that arrive while others are registered share the next transactions.
     """
 
-    def __init__(self, database: Database, realm_caches: RealmCaches, server: ServerFacts) -> None:
+    def __init__(
+        self, database: Database, realm_caches: RealmCaches, server: Callable[[], ServerFacts]
+    ) -> None:
+        """`server` is called when the facts are needed: a start without them takes less memory."""
         self._database = database
         self._realm_caches = realm_caches
         self._server = server
@@ -81,4 +84,4 @@ class QueueRegistrar:
         self, realm_id: RealmId, calls: Sequence[RegisterCall]
     ) -> list[Registered | DomainError]:
         realm_cache = self._realm_caches.of(realm_id)
-        return await register(self._database, realm_cache, self._server, calls)
+        return await register(self._database, realm_cache, self._server(), calls)

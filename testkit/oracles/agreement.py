@@ -92,7 +92,7 @@ class Witnesses:
 
     async def _registered(self, user: UserRow, view: ClientView) -> dict[str, Any]:
         registrar = QueueRegistrar(
-            self._stage.database, self._stage.realm_caches, ServerFacts(SERVER, "")
+            self._stage.database, self._stage.realm_caches, lambda: ServerFacts(SERVER, "")
         )
         registered = await registrar.register(
             Actor(self._make.realm_id, user, "website"),
