@@ -152,7 +152,7 @@ class WriteForwarder:
         return self._outcome(waiting, request, kind)
 
     async def _outcome(
-        self, waiting: "_Waiting", request: int, kind: type[PortableWrite[Any]]
+        self, waiting: _Waiting, request: int, kind: type[PortableWrite[Any]]
     ) -> ForwardedOutcome:
         try:
             got = await waiting.answer
@@ -171,11 +171,10 @@ class WriteForwarder:
         self._checking = None
         now, accepting = asyncio.get_running_loop().time(), self._channels.accepting()
         for waiting in self._waiting.values():
-            if waiting.number in accepting and now < waiting.deadline:
-                continue
-            self._avoided_until[waiting.number] = now + AVOIDED_SECONDS
-            if not waiting.answer.done():
+            is_expected = waiting.number in accepting and now < waiting.deadline
+            if not is_expected and not waiting.answer.done():
                 logger.warning("writer.sibling_lost", number=waiting.number)
+                self._avoided_until[waiting.number] = now + AVOIDED_SECONDS
                 waiting.answer.set_exception(SiblingLostError("A sibling does not answer"))
         self._check_later()
 
