@@ -106,6 +106,7 @@ class RealmFollower:
         """By their first positions."""
         self._fetching: asyncio.Task[None] | None = None
         self._fetch_again = False
+        self._is_stopped = False
         self._advanced = asyncio.Event()
         self._awaited = position
         """A known position that is not applied yet, for `lag_seconds`."""
@@ -137,6 +138,12 @@ class RealmFollower:
                 self._awaited = position
                 self._awaited_since = asyncio.get_running_loop().time()
             self._fetch_soon(0)
+
+    def stop(self) -> None:
+        """Read nothing any more: the database is about to be closed."""
+        self._is_stopped = True
+        if self._fetching is not None:
+            self._fetching.cancel()
 
     def lag_seconds(self) -> float:
         """For how long the log has had entries that are not applied here."""
@@ -376,6 +383,8 @@ class RealmFollower:
         self.end_queues(self.queues.values())
 
     def _fetch_soon(self, delay: float) -> None:
+        if self._is_stopped:
+            return
         if self._fetching is None:
             self._fetching = asyncio.create_task(self._fetch(delay))
         else:

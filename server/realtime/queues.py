@@ -247,9 +247,13 @@ class Realtime:
 
     async def run(self) -> None:
         """Check for missed entries and drop idle queues, until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._guard.run())
-            group.create_task(self._clean_up())
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._guard.run())
+                group.create_task(self._clean_up())
+        finally:
+            for follower in self._followers.values():
+                follower.stop()
 
     def release_all(self) -> None:
         """Answer every poll at shutdown; nothing is lost, other processes serve the queues."""

@@ -134,7 +134,7 @@ class Supervisor:
             if child.process is None and child.start_again_at <= now:
                 child.process, child.reports = self._spawn(lifeline, siblings[child.number])
                 child.started_at = now
-                self.report(f"server process {child.process.pid} started")
+                self.report(f"server process {child.process.pid} started as number {child.number}")
 
     def _spawn(
         self, lifeline: int, sibling: Sibling

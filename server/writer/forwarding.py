@@ -6,6 +6,7 @@ docs/adr/0057-forwarded-writes.md.
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import Context
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
@@ -171,17 +172,22 @@ class WriteForwarder:
         self._checking = None
         now, accepting = asyncio.get_running_loop().time(), self._channels.accepting()
         for waiting in self._waiting.values():
-            is_expected = waiting.number in accepting and now < waiting.deadline
-            if not is_expected and not waiting.answer.done():
-                logger.warning("writer.sibling_lost", number=waiting.number)
-                self._avoided_until[waiting.number] = now + AVOIDED_SECONDS
+            has_left = waiting.number not in accepting
+            if (has_left or now >= waiting.deadline) and not waiting.answer.done():
+                self._avoid(waiting.number, now, has_left=has_left)
                 waiting.answer.set_exception(SiblingLostError("A sibling does not answer"))
         self._check_later()
+
+    def _avoid(self, number: int, now: float, *, has_left: bool) -> None:
+        if now >= self._avoided_until.get(number, 0.0):
+            logger.warning("writer.sibling_lost", number=number, has_left=has_left)
+        self._avoided_until[number] = now + AVOIDED_SECONDS
 
     def _check_later(self) -> None:
         if self._checking is None and self._waiting:
             loop = asyncio.get_running_loop()
-            self._checking = loop.call_later(CHECK_SECONDS, self._check)
+            # In a context of its own: it is not the work of the request that begins it.
+            self._checking = loop.call_later(CHECK_SECONDS, self._check, context=Context())
 
     async def drain(self) -> None:
         """Wait until what siblings have forwarded is answered."""

@@ -171,3 +171,13 @@ async def test_reserved_positions_are_found_if_their_hint_is_lost(follower, log)
     follower.offer(1, log.entries)
     assert follower.position == 5_000_008
     assert not follower._ahead
+
+
+async def test_one_that_has_stopped_reads_nothing_any_more(follower, log):
+    """The database is closed after it: a read would fail, and be logged."""
+    log.entries = [entry(position) for position in range(6, 8)]
+    follower.notice(1, Position(6))
+    follower.stop()
+    follower.notice(1, Position(7))
+    await asyncio.sleep(0.05)
+    assert (log.reads, follower.position) == (0, 5)
