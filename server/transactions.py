@@ -101,10 +101,16 @@ class PortableWrite(SharedWrite[Result]):
     There it is valid below a position only: once the clock has passed that, it is never written.
     """
 
+    is_named_alone = True
     portable_as: ClassVar[str]
     """Name of the class among all that are portable."""
     result_type: ClassVar[type[Any]]
     """The type of its result, for its encoding."""
+
+    @property
+    @abstractmethod
+    def write_id(self) -> str:
+        """Its id in the log, which it keeps wherever it runs."""
 
     @abstractmethod
     def encoded(self, valid_below: Position) -> bytes:

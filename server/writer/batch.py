@@ -11,7 +11,7 @@ from server.domain.errors import DomainError
 from server.events.base import LogEntry
 from server.realm_cache import RealmCache
 from server.telemetry import traces
-from server.transactions import SharedWrite, StaleDecisionError, Turn
+from server.transactions import PortableWrite, SharedWrite, StaleDecisionError, Turn
 from server.writer.tx import ClockedStep, WriteTx
 from storage import clock
 from storage.database import (
@@ -62,8 +62,8 @@ class PendingWrite:
     """Process id of the Postgres backend to which its COMMIT was sent without a response."""
     valid_below: Position | None = None
     """Position below which another process may write it, to which it was sent."""
-    is_decided: bool = False
-    """Whether another process has decided it, and decides it again if it is stale."""
+    decided: PortableWrite[Any] | None = None
+    """What another process has decided, and decides again if it is stale."""
 
     @property
     def is_given_up(self) -> bool:
@@ -152,6 +152,8 @@ class Batch:
         tx = write.tx = WriteTx(
             self._realm_cache, self.connection, alone=self._alone, traceparent=context
         )
+        if write.decided is not None:
+            tx.write_id = write.decided.write_id
         try:
             with traces.entered(write.span):
                 write.answer = await write.action(tx)

@@ -94,7 +94,7 @@ class RealmWriter:
 
     async def commit(self, writes: Sequence[PortableWrite[Any]]) -> ForwardedOutcome:
         """Commit writes that another process has decided. Never raises."""
-        submitted = [self._submit(_clocked(write), is_decided=True) for write in writes]
+        submitted = [self._submit(_clocked(write), decided=write) for write in writes]
         results, is_known = list[Any](), True
         for write in submitted:
             try:
@@ -106,7 +106,11 @@ class RealmWriter:
         return ForwardedOutcome(self._epoch, self._position, results if is_known else None)
 
     def _submit(
-        self, action: Action[Any], *, span: traces.Span | None = None, is_decided: bool = False
+        self,
+        action: Action[Any],
+        *,
+        span: traces.Span | None = None,
+        decided: PortableWrite[Any] | None = None,
     ) -> PendingWrite:
         loop = asyncio.get_running_loop()
         write = PendingWrite(
@@ -114,7 +118,7 @@ class RealmWriter:
             loop.create_future(),
             until=loop.time() + LONGEST_SECONDS,
             span=span,
-            is_decided=is_decided,
+            decided=decided,
         )
         write.future.add_done_callback(_heed)
         self._waiting.append(write)
@@ -362,7 +366,7 @@ class RealmWriter:
             _refuse_pending(writes, fault)
 
     def _run_alone(self, write: PendingWrite) -> None:
-        if write.is_decided:
+        if write.decided is not None:
             write.fail(StaleDecisionError())
             return
         write.is_alone = True
@@ -509,7 +513,7 @@ def _portable(writes: Iterable[PendingWrite]) -> list[PortableWrite[Any]] | None
     portable = list[PortableWrite[Any]]()
     for write in writes:
         step = None if write.tx is None else write.tx.shared
-        if step is None or not isinstance(step.write, PortableWrite) or write.is_decided:
+        if step is None or not isinstance(step.write, PortableWrite) or write.decided is not None:
             return None
         portable.append(step.write)
     return portable if len({type(write) for write in portable}) == 1 else None

@@ -19,9 +19,10 @@ from server.events.base import LogEntry
 from server.realm_cache import RealmCaches
 from server.runtime.siblings import Sibling, SiblingChannels, sibling_processes
 from server.writer import Writers, contention, forwarding, realm_writer
+from server.writer.batch import Batch, PendingWrite
 from server.writer.forwarding import WriteForwarder
 from storage import clock
-from storage.database import Database
+from storage.database import Database, DatabaseUnavailableError
 from testkit.clock import StoppedClock
 from testkit.factories import Make
 
@@ -242,6 +243,33 @@ async def test_lost_results_are_found_whatever_is_written_meanwhile(
         goes_on.set()
         said = await lost
     assert [number for number, _ in await place.contents()][1:] == [said, *later]
+
+
+async def test_a_write_is_found_by_the_process_that_lost_the_response_to_its_commit(
+    place: WrittenTopic, monkeypatch: pytest.MonkeyPatch
+):
+    """It has another transaction than the process that decided it, and the same id in the log."""
+    other = place.processes[1]
+    await other.say(place.actors[0], place.draft_of("say 0"))
+    other.has_rivals()
+    finish = Batch.finish
+    lost: list[PendingWrite] = []
+
+    async def lose(batch: Batch, writes: Sequence[PendingWrite]) -> Any:
+        found = await finish(batch, writes)
+        if lost:
+            return found
+        for write in writes:
+            lost.append(write)
+            write.is_committed, write.backend = False, 1
+        raise DatabaseUnavailableError("the connection is lost")
+
+    monkeypatch.setattr(Batch, "finish", lose)
+    async with asyncio.timeout(WITHIN_SECONDS):
+        said = await other.say(place.actors[0], place.draft_of("say 1"))
+    assert [write.decided is not None for write in lost] == [True]
+    assert [number for number, _ in await place.contents()][1:] == [said]
+    assert other.forwarder.forwarded == 1
 
 
 async def test_a_process_that_leaves_is_not_waited_for(

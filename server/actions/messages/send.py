@@ -126,11 +126,15 @@ def _check_digest(own: bytes | None, known: bytes) -> None:
 class PlainSend(PortableWrite[Sent]):
     """A send that shares its statement with concurrent ones."""
 
-    is_named_alone = True
     portable_as = "send"
     result_type = Sent
 
     send: sends.Send
+
+    @property
+    @override
+    def write_id(self) -> str:
+        return self.send.write_id
 
     @override
     def encoded(self, valid_below: Position) -> bytes:
