@@ -50,6 +50,8 @@ class PendingWrite:
     tx: WriteTx | None = None
     answer: Any = None
     is_alone: bool = False
+    is_forwarded: bool = False
+    """Whether a sibling is to commit it, and a task of its own waits for the outcome."""
     is_answered: bool = False
     """Whether its outcome is known, and its caller has it or is about to."""
     is_committed: bool = False

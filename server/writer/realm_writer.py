@@ -306,6 +306,7 @@ class RealmWriter:
             return False
         for write in writes:
             write.since, write.valid_below = self._position, valid_below
+            write.is_forwarded = True
         self._begin(self._settle_forwarded(self._forwarder, writes, outcome))
         return True
 
@@ -319,11 +320,14 @@ class RealmWriter:
         try:
             with commit_spans(writes):
                 found = await outcome
+            _end_forwarding(writes)
             self._hand_over_forwarded(forwarder, writes, found)
         except asyncio.CancelledError:
+            _end_forwarding(writes)
             _refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
             raise
         except Exception as error:  # noqa: BLE001 - as of any batch
+            _end_forwarding(writes)
             await self._after_failure(_pending(writes), error)
         finally:
             self._forwarded -= len(writes)
@@ -526,7 +530,14 @@ def _succeed(writes: Iterable[PendingWrite]) -> None:
 
 def _pending(writes: Iterable[PendingWrite]) -> list[PendingWrite]:
     """The writes of a batch without a result that no other task handles."""
-    return [write for write in writes if not write.is_answered and not write.is_alone]
+    return [
+        write for write in writes if not (write.is_answered or write.is_alone or write.is_forwarded)
+    ]
+
+
+def _end_forwarding(writes: Iterable[PendingWrite]) -> None:
+    for write in writes:
+        write.is_forwarded = False
 
 
 def _refuse_pending(writes: Iterable[PendingWrite], error: Exception) -> None:

@@ -23,12 +23,14 @@ from server.writer.batch import Batch, PendingWrite
 from server.writer.forwarding import WriteForwarder
 from storage import clock
 from storage.database import Database, DatabaseUnavailableError
+from storage.ids import RealmId
 from testkit.clock import StoppedClock
 from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 
 PATIENCE_SECONDS = 0.3
+AVOIDED_SECONDS = 0.1
 WITHIN_SECONDS = 60
 
 
@@ -90,7 +92,7 @@ class WrittenTopic:
     processes: Sequence[ServerProcess]
     actors: Sequence[Actor]
     draft: OutgoingMessage
-    realm_id: int
+    realm_id: RealmId
 
     def draft_of(self, content: str, **options: Any) -> OutgoingMessage:
         return replace(self.draft, content=content, **options)
@@ -122,6 +124,7 @@ class WrittenTopic:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forwarding, "PATIENCE_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(forwarding, "AVOIDED_SECONDS", AVOIDED_SECONDS)
     monkeypatch.setattr(contention, "MOST_WINDOW_SECONDS", 1000.0)
 
 
@@ -272,6 +275,36 @@ async def test_a_write_is_found_by_the_process_that_lost_the_response_to_its_com
     assert other.forwarder.forwarded == 1
 
 
+async def test_a_failure_of_the_batches_does_not_concern_what_is_forwarded(
+    place: WrittenTopic, monkeypatch: pytest.MonkeyPatch
+):
+    """Their connection may be lost when it is given back, while a sibling has the writes."""
+    monkeypatch.setattr(forwarding, "PATIENCE_SECONDS", 1000.0)
+    slow, other = place.processes[0], place.processes[1]
+    await other.say(place.actors[0], place.draft_of("say 0"))
+    other.has_rivals()
+    leave = Batch.__aexit__
+    failed = asyncio.Event()
+
+    async def fail(batch: Batch, *error: Any) -> None:
+        await leave(batch, *error)
+        if not failed.is_set():
+            failed.set()
+            raise DatabaseUnavailableError("the connection is lost")
+
+    monkeypatch.setattr(Batch, "__aexit__", fail)
+    slow.freeze()
+    async with asyncio.timeout(WITHIN_SECONDS):
+        saying = asyncio.create_task(other.say(place.actors[0], place.draft_of("say 1")))
+        await failed.wait()
+        await asyncio.sleep(0.3)
+        slow.resume()
+        said = await saying
+        await asyncio.sleep(0.3)
+        await other.writers.drain()
+    assert [number for number, _ in await place.contents()][1:] == [said]
+
+
 async def test_a_process_that_leaves_is_not_waited_for(
     place: WrittenTopic, monkeypatch: pytest.MonkeyPatch
 ):
@@ -346,6 +379,7 @@ async def test_whatever_becomes_of_processes_each_write_happens_once(
 ):
     """Processes are frozen, resumed and gone, and lose what they send, while all write."""
     monkeypatch.setattr(contention, "WINDOW_SECONDS", float("inf"))
+    monkeypatch.setattr(forwarding, "MOST_TAKING_TURNS", 1)
     chance = random.Random(seed)
     accepted: dict[int, str] = {}
     is_over = asyncio.Event()
@@ -372,15 +406,14 @@ async def test_whatever_becomes_of_processes_each_write_happens_once(
         for _ in range(8):
             await asyncio.sleep(0.1)
             process = chance.choice(place.processes)
-            match chance.randrange(3):
-                case 0:
-                    process.freeze()
-                    await asyncio.sleep(PATIENCE_SECONDS * 2 * chance.random())
-                    process.resume()
-                case 1:
-                    process.leave()
-                case _:
-                    process.listen()
+            if chance.random() < 0.5:
+                process.freeze()
+                await asyncio.sleep(PATIENCE_SECONDS * 2 * chance.random())
+                process.resume()
+            else:
+                process.leave()
+                await asyncio.sleep(PATIENCE_SECONDS * chance.random())
+                process.listen()
         is_over.set()
     for process in place.processes:
         await process.writers.drain()
