@@ -199,7 +199,8 @@ async def touch(
         """
         WITH own AS MATERIALIZED (
             SELECT q.realm_id, q.queue_id
-              FROM unnest(%(realm_ids)s::bigint[], %(queue_ids)s::text[]) AS seen(realm_id, queue_id)
+              FROM unnest(%(realm_ids)s::bigint[], %(queue_ids)s::text[])
+                   AS seen(realm_id, queue_id)
               JOIN event_queues q ON q.realm_id = seen.realm_id AND q.queue_id = seen.queue_id
              ORDER BY q.realm_id, q.queue_id FOR NO KEY UPDATE OF q
         )

@@ -1,15 +1,13 @@
 """Writer of one realm in this process: batches writes, and handles failures."""
 
 import asyncio
-import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
-import msgspec
 import structlog
 
 from server.domain.errors import DomainError
-from server.events.base import LogEntry, PositionsReserved
+from server.events.base import LogEntry
 from server.realm_cache import RealmCache
 from server.telemetry import traces
 from server.transactions import Clocked, KeepsChangingError, PortableWrite, StaleDecisionError, Tx
@@ -25,10 +23,10 @@ from server.writer.batch import (
 )
 from server.writer.contention import Contention
 from server.writer.forwarding import VALID_POSITIONS, ForwardedOutcome, WriteForwarder
+from server.writer.lost_writes import RETRY_SECONDS, LostWrites, is_lost, look_up
 from storage import clock
 from storage.database import (
     RETRYABLE_ERRORS,
-    Connection,
     Database,
     DatabaseUnavailableError,
     StatementTimeoutError,
@@ -39,8 +37,6 @@ logger = structlog.get_logger(__name__)
 
 Result = TypeVar("Result")
 
-RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
-"""Pauses before a write is retried after the database was unavailable."""
 LONGEST_SECONDS = 10.0
 """How long a write is retried; then the caller gets an error. Only to find out whether a COMMIT
 was received may take longer."""
@@ -424,85 +420,22 @@ class RealmWriter:
         self._hand_over(epoch, entries, [write])
 
     async def _without_committed(self, writes: list[PendingWrite]) -> list[PendingWrite]:
-        """Complete the writes that are in the log; return the others.
-
-        First nothing may write them later. The lost transaction's backend, which may not have
-        received the COMMIT yet, is terminated; for a sibling they become invalid.
-        """
-        traceable = {
-            w: w.tx
-            for w in writes
-            if (w.backend is not None or w.valid_below is not None)
-            and w.tx is not None
-            and w.tx.steps
-        }
-        if not traceable:
+        """Complete the writes that are in the log; return the others, which are not written yet."""
+        lost = [write for write in writes if is_lost(write)]
+        if not lost:
             return writes
-        backends = sorted({w.backend for w in writes if w.backend is not None})
-        bounds = [w.valid_below for w in writes if w.valid_below is not None]
         try:
-            ids = sorted({tx.write_id for tx in traceable.values()})
-            since = min(write.since for write in traceable)
-            epoch, entries = await self._look_up(ids, since, backends, max(bounds, default=None))
+            epoch, entries = await look_up(self._database, self._realm_id, LostWrites.of(lost))
         except (DatabaseUnavailableError, StatementTimeoutError) as error:
             for write in writes:
                 write.fail(error)
             return []
-        found = {e.write_id for e in entries}
-        committed = [w for w, tx in traceable.items() if tx.write_id in found]
+        found = {entry.write_id for entry in entries}
+        committed = [w for w in lost if w.tx is not None and w.tx.write_id in found]
         for group in groups_of(committed):
             group.recover(entries)
         self._hand_over(epoch, entries, committed)
-        return [w for w in writes if w not in committed]
-
-    async def _look_up(
-        self,
-        write_ids: list[str],
-        since: Position,
-        backends: list[int],
-        valid_below: Position | None,
-    ) -> tuple[int, list[LogEntry]]:
-        """The entries of these writes in the log, once no backend or sibling can append any."""
-        for pause in RETRY_SECONDS:
-            try:
-                return await self._look_up_once(write_ids, since, backends, valid_below)
-            except (DatabaseUnavailableError, StatementTimeoutError):
-                await asyncio.sleep(pause)
-        return await self._look_up_once(write_ids, since, backends, valid_below)
-
-    async def _look_up_once(
-        self,
-        write_ids: list[str],
-        since: Position,
-        backends: list[int],
-        valid_below: Position | None,
-    ) -> tuple[int, list[LogEntry]]:
-        async with self._database.transaction() as connection:
-            await clock.end_backends(connection, backends)
-            [(position, epoch, _)] = await connection.run(clock.lock(self._realm_id))
-            rows = await clock.written_by(
-                connection, self._realm_id, write_ids=write_ids, since=since
-            )
-            if valid_below is not None and position < valid_below:
-                rows += await self._pass(connection, position, valid_below)
-        return epoch, [LogEntry(Position(p), k, a, b, w) for p, k, a, b, w in rows]
-
-    async def _pass(
-        self, connection: Connection, position: Position, valid_below: Position
-    ) -> list[tuple[Any, ...]]:
-        """Advance the clock past a position; return the entry that reserves those in between."""
-        event = PositionsReserved(count=valid_below - position)
-        await connection.run(
-            clock.append(
-                self._realm_id,
-                kind=event.kind,
-                audience=b"",
-                body=msgspec.json.encode(event),
-                write_id=str(uuid.uuid4()),
-                reserves=event.count,
-            )
-        )
-        return await connection.run(clock.advance(self._realm_id))
+        return [write for write in writes if write not in committed]
 
 
 def _clocked(write: PortableWrite[Any]) -> Action[Clocked[Any]]:
