@@ -21,6 +21,7 @@ class _End(asyncio.Protocol):
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
+        self.link.proxy.transports.add(self.transport)
         self.link.connected(self)
 
     @override
@@ -30,6 +31,8 @@ class _End(asyncio.Protocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
+        assert self.transport is not None
+        self.link.proxy.transports.discard(self.transport)
         self.link.lost(self)
 
 
@@ -121,6 +124,8 @@ class CuttingProxy:
         self.target_port = target_port
         self.port = 0
         self.links: set[_Link] = set()
+        self.transports: set[asyncio.Transport] = set()
+        """All that are not closed yet: some still have to write to a peer that does not read."""
         self.cuts = 0
         self.stranded: list[tuple[_Link, bytes]] = []
         """Requests on connections that have ended, still on their way."""
@@ -141,6 +146,9 @@ class CuttingProxy:
         for link in list(self.links):
             link.abort()
         await asyncio.gather(*self._connecting, return_exceptions=True)
+        for transport in list(self.transports):
+            transport.abort()
+        await asyncio.sleep(0)  # they are closed in the next iteration of the loop
 
     def connect(self, link: _Link) -> None:
         task = asyncio.get_running_loop().create_task(self._connect(link))
