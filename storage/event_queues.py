@@ -6,7 +6,7 @@ wait for each other.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 from storage.database import Connection
 from storage.ids import Position, QueueId, RealmId, UserId
@@ -139,53 +139,36 @@ async def live(
 
 async def delete(connection: Connection, realm_id: RealmId, queue_ids: Sequence[QueueId]) -> None:
     """Delete those of the queues that exist."""
-    await connection.execute(
-        """
-        WITH own AS MATERIALIZED (
-            SELECT queue_id FROM event_queues
-             WHERE realm_id = %(realm_id)s AND queue_id = ANY(%(queue_ids)s)
-             ORDER BY queue_id FOR UPDATE
-        )
-        DELETE FROM event_queues q USING own
-         WHERE q.realm_id = %(realm_id)s AND q.queue_id = own.queue_id
-        """,
-        realm_id=realm_id,
-        queue_ids=list(queue_ids),
-    )
+    await _delete(connection, realm_id, " AND queue_id = ANY(%(ids)s)", list(queue_ids))
 
 
 async def delete_of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
-) -> int:
-    return await connection.execute(
-        """
-        WITH own AS MATERIALIZED (
-            SELECT queue_id FROM event_queues
-             WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
-             ORDER BY queue_id FOR UPDATE
-        )
-        DELETE FROM event_queues q USING own
-         WHERE q.realm_id = %(realm_id)s AND q.queue_id = own.queue_id
-        """,
-        realm_id=realm_id,
-        user_ids=list(user_ids),
-    )
+) -> None:
+    await _delete(connection, realm_id, " AND user_id = ANY(%(ids)s)", list(user_ids))
 
 
-async def delete_all(connection: Connection, realm_id: RealmId) -> list[UserId]:
-    """Delete all queues of the realm; return their users, each once."""
-    return await connection.values(
-        """
-        WITH own AS MATERIALIZED (
-            SELECT queue_id FROM event_queues
-             WHERE realm_id = %(realm_id)s ORDER BY queue_id FOR UPDATE
-        )
-        DELETE FROM event_queues q USING own
-         WHERE q.realm_id = %(realm_id)s AND q.queue_id = own.queue_id
-        RETURNING q.user_id
-        """,
-        realm_id=realm_id,
+async def delete_all(connection: Connection, realm_id: RealmId) -> set[UserId]:
+    """Delete all queues of the realm; return their users."""
+    return set(await _delete(connection, realm_id))
+
+
+_LOCKED: Final[LiteralString] = """
+    WITH own AS MATERIALIZED (
+        SELECT queue_id FROM event_queues WHERE realm_id = %(realm_id)s"""
+_DELETED: Final[LiteralString] = """ ORDER BY queue_id FOR UPDATE
     )
+    DELETE FROM event_queues q USING own
+     WHERE q.realm_id = %(realm_id)s AND q.queue_id = own.queue_id
+    RETURNING q.user_id
+"""
+
+
+async def _delete(
+    connection: Connection, realm_id: RealmId, condition: LiteralString = "", ids: object = None
+) -> list[UserId]:
+    """Delete the queues of the realm that meet the condition; return the user of each."""
+    return await connection.values(_LOCKED + condition + _DELETED, realm_id=realm_id, ids=ids)
 
 
 async def touch(

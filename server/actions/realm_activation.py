@@ -41,7 +41,7 @@ async def end_queues(tx: Tx) -> None:
     realm = await lock_realm(tx, alone=False)
     if realm.deactivated:
         listening = await event_queues.delete_all(await tx.changing(), tx.realm_id)
-        tx.append(QueuesEnded(user_ids=tuple(sorted(set(listening)))), NO_AUDIENCE)
+        tx.append(QueuesEnded(user_ids=tuple(sorted(listening))), NO_AUDIENCE)
 
 
 async def reactivate_realm(tx: Tx) -> bool:
