@@ -149,11 +149,9 @@ async def open_app(
     async with AsyncExitStack() as stack:
         await _open_telemetry(stack, settings)
         database = await _open_database(stack, settings.database_url, settings, connection_class)
-        addresses = Addresses(settings.public_url, settings.root_domain, settings.gravatars)
         parser = await stack.enter_async_context(open_parser())
         egress = await stack.enter_async_context(open_egress(settings))
-        rendering = await _open_rendering(stack, settings, database, egress)
-        realm_caches = RealmCaches(database, clock, addresses, rendering)
+        realm_caches = await _open_realm_caches(stack, settings, database, egress, clock)
         realtime, writers, bus = await _open_delivery(
             stack, settings, database, realm_caches, clock, sibling
         )
@@ -166,9 +164,7 @@ async def open_app(
             realm_caches=realm_caches,
             writers=writers,
             realtime=realtime,
-            queue_registrar=QueueRegistrar(
-                database, realm_caches, lambda: ServerFacts(settings, browsers.public_key)
-            ),
+            queue_registrar=_queue_registrar(settings, database, realm_caches, browsers),
             presences=PresenceService(database, realm_caches, realtime, clock),
             activity=Activity(database, clock),
             webhook_deliveries=LastDeliveries(database, clock),
@@ -226,6 +222,24 @@ async def _open_database(
     return database
 
 
+async def _open_realm_caches(
+    stack: AsyncExitStack, settings: Settings, database: Database, egress: Egress, clock: Clock
+) -> RealmCaches:
+    addresses = Addresses(settings.public_url, settings.root_domain, settings.gravatars)
+    rendering = await _open_rendering(stack, settings, database, egress)
+    return RealmCaches(database, clock, addresses, rendering)
+
+
+def _queue_registrar(
+    settings: Settings, database: Database, realm_caches: RealmCaches, browsers: Browsers
+) -> QueueRegistrar:
+    def facts() -> ServerFacts:
+        # Reading the key loads a library of 8 MiB, so not at the start.
+        return ServerFacts(settings, browsers.public_key)
+
+    return QueueRegistrar(database, realm_caches, facts)
+
+
 async def _open_rendering(
     stack: AsyncExitStack, settings: Settings, database: Database, egress: Egress
 ) -> Rendering:
@@ -262,13 +276,13 @@ async def _open_delivery(
     """Event delivery, from local writes and from other processes to the queues of this process."""
     realtime = Realtime(database, realm_caches, clock)
     bus = await stack.enter_async_context(_open_bus(settings, database, realtime))
-    channels = None if sibling is None else SiblingChannels(sibling)
-    forwarder = None
-    if channels is not None:
+    if sibling is None:
+        writers = Writers(database, realm_caches, realtime.committed)
+    else:
+        channels = SiblingChannels(sibling)
         bus = SiblingBus(bus, channels, realtime)
         forwarder = WriteForwarder(channels, [PlainSend], realtime.reached)
-    writers = Writers(database, realm_caches, realtime.committed, forwarder)
-    if channels is not None:
+        writers = Writers(database, realm_caches, realtime.committed, forwarder)
         stack.enter_context(channels.listening())
     realtime.connect(bus)
     realtime.lineages = LineageRelay(database.connector)
