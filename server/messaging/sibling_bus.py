@@ -21,9 +21,9 @@ _decoder = msgspec.msgpack.Decoder(Hint)
 class SiblingBus:
     """An EventBus that hands committed entries to the siblings, beside another bus.
 
-    The siblings have them sooner than over the other bus, and need not read them from the log. All
-    else is left to the other bus, hints too, since it also reaches other hosts. A sibling whose
-    inbox is full gets the hint of the other bus alone.
+    The siblings have them sooner than over the other bus, and need not read them from the log. The
+    other bus carries ephemeral events, and hints, since it also reaches other hosts. A sibling with
+    a full inbox gets the hint alone.
     """
 
     carries_entries = True

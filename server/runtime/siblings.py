@@ -91,6 +91,16 @@ def _channel(descriptor: int) -> socket.socket:
     return opened
 
 
+def _sent(outbox: socket.socket, datagram: bytes) -> bool:
+    if len(datagram) > MAX_DATAGRAM_BYTES:
+        return False
+    try:
+        outbox.send(datagram)
+    except OSError:
+        return False
+    return True
+
+
 class SiblingChannels:
     """Exchange datagrams with the siblings. Each kind, a byte, has one handler.
 
@@ -101,7 +111,6 @@ class SiblingChannels:
     def __init__(self, sibling: Sibling) -> None:
         self._sibling = sibling
         self._handlers: dict[int, Handler] = {}
-        self._sender = bytes([sibling.number])
 
     @property
     def number(self) -> int:
@@ -118,19 +127,16 @@ class SiblingChannels:
 
     def send(self, number: int, kind: int, body: bytes) -> bool:
         """Send to one of the others; return whether it fits into the inbox."""
-        datagram = b"%c%b%b" % (kind, self._sender, body)
-        if len(datagram) > MAX_DATAGRAM_BYTES:
-            return False
-        try:
-            self._sibling.outboxes[number].send(datagram)
-        except OSError:
-            return False
-        return True
+        return _sent(self._sibling.outboxes[number], self._datagram(kind, body))
 
     def broadcast(self, kind: int, body: bytes) -> None:
-        """Send to all others whose inboxes have room."""
-        for number in self._sibling.outboxes:
-            self.send(number, kind, body)
+        """Send to all other processes with room in their inboxes."""
+        datagram = self._datagram(kind, body)
+        for outbox in self._sibling.outboxes.values():
+            _sent(outbox, datagram)
+
+    def _datagram(self, kind: int, body: bytes) -> bytes:
+        return b"%c%c%b" % (kind, self.number, body)
 
     @contextmanager
     def listening(self) -> Iterator[None]:

@@ -75,8 +75,8 @@ class Supervisor:
     """Keep `count` processes of a command running until SIGTERM or SIGINT.
 
     Each is executed, not forked. It inherits the sockets, what it shares with its siblings, and a
-    pipe. The end of file of the pipe means that the supervisor is gone:
-    then the process drains by itself.
+    pipe. The end of file of the pipe means that the supervisor is gone: then the process drains by
+    itself.
     """
 
     command: Sequence[str]

@@ -37,10 +37,10 @@ class Listener:
         self.hints.append(hint)
 
     def on_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
-        raise NotImplementedError
+        raise AssertionError(f"ephemeral events go over the other bus: {realm_id}, {body!r}")
 
     def on_gap(self) -> None:
-        raise NotImplementedError
+        raise AssertionError("siblings know of no gaps")
 
 
 class UpperBus:
