@@ -22,8 +22,9 @@ from storage.ids import RealmId
 class QueueRegistrar:
     """Registers the event queues of a process.
 
-    Calls of a realm whose sections can be read for several users at once, or that ask for none, as
-    bots do, are batched: those that arrive while others are registered share the next transactions.
+    Calls of bots and the like, which ask for no state or only for sections that can be read for
+    several users at once, are batched by realm: those that arrive while others are registered share
+    the next transactions.
     """
 
     def __init__(

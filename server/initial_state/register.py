@@ -65,7 +65,7 @@ class RegisterCall:
     actor: Actor
     registration: Registration
     is_cancelled: bool = False
-    """Whether nobody waits for the queue any more."""
+    """Whether the caller no longer waits for the queue."""
 
     def sections(self) -> list[StateSection]:
         """Return the sections of the response."""

@@ -113,7 +113,10 @@ class Realtime:
     def reached(
         self, realm_id: RealmId, epoch: int, position: Position
     ) -> Callable[[], Awaitable[object]] | None:
-        """The same of a position that another process has committed."""
+        """Note that another process has committed up to this position.
+
+        Returns a wait until this process has applied it and answers from it; None if it has.
+        """
         follower = self._followers.get(realm_id)
         if follower is not None:
             follower.notice(epoch, position)
