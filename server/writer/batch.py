@@ -1,17 +1,17 @@
 """Batches of writes that share a connection and a commit."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar, cast
+from typing import Any, Self, cast
 
 from server.domain.errors import DomainError
 from server.events.base import LogEntry
 from server.realm_cache import RealmCache
 from server.telemetry import traces
-from server.transactions import PortableWrite, SharedWrite, StaleDecisionError, Turn
+from server.transactions import SharedWrite, StaleDecisionError, Turn
+from server.writer.pending_write import AloneError, PendingWrite
 from server.writer.tx import ClockedStep, WriteTx
 from storage import clock
 from storage.database import (
@@ -25,62 +25,6 @@ from storage.ids import Position, RealmId
 
 MAX_BATCH_WRITES = 200
 """Maximum writes per commit: bounds how long a failure delays the others."""
-
-BEGINNING: Final = Position(0)
-"""Below all positions."""
-
-Result = TypeVar("Result")
-
-Action = Callable[[WriteTx], Awaitable[Result]]
-
-
-class AloneError(Exception):
-    """The write must run in a transaction of its own."""
-
-
-@dataclass(eq=False)
-class PendingWrite:
-    """A write that waits for its commit."""
-
-    action: Action[Any]
-    future: asyncio.Future[Any]
-    """The caller's future; it may be cancelled before there is a result."""
-    until: float
-    """Deadline after which the write is abandoned, in the loop's time."""
-    tx: WriteTx | None = None
-    answer: Any = None
-    is_alone: bool = False
-    is_forwarded: bool = False
-    """Whether a sibling is to commit it, and a task of its own waits for the outcome."""
-    is_answered: bool = False
-    """Whether its outcome is known, and its caller has it or is about to."""
-    is_committed: bool = False
-    """Whether its transaction is committed, whatever becomes of the result."""
-    span: traces.Span | None = None
-    """None: its request is not traced."""
-    since: Position = BEGINNING
-    """A position below all that it may have been written at."""
-    backend: int | None = None
-    """Process id of the Postgres backend to which its COMMIT was sent without a response."""
-    valid_below: Position | None = None
-    """Position below which another process may write it, to which it was sent."""
-    decided: PortableWrite[Any] | None = None
-    """What another process has decided, and decides again if it is stale."""
-
-    @property
-    def is_given_up(self) -> bool:
-        """Whether the caller is gone or the deadline has passed."""
-        return self.future.cancelled() or asyncio.get_running_loop().time() >= self.until
-
-    def succeed(self) -> None:
-        self.is_answered = True
-        if not self.future.done():
-            self.future.set_result(self.answer)
-
-    def fail(self, error: BaseException) -> None:
-        self.is_answered = True
-        if not self.future.done():
-            self.future.set_exception(error)
 
 
 class Batch:

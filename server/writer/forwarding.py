@@ -71,6 +71,10 @@ class _Waiting:
     answer: asyncio.Future[_Results]
 
 
+_decode_writes: Final = msgspec.json.Decoder(_Writes).decode
+_decode_results: Final = msgspec.json.Decoder(_Results).decode
+
+
 class SiblingLostError(DatabaseUnavailableError):
     """A sibling did not answer. What it was to write may be written, even later."""
 
@@ -102,6 +106,8 @@ class WriteForwarder:
         """Writes that siblings have committed for this process."""
         self._channels = channels
         self._portable = {kind.portable_as: kind for kind in portable}
+        self._decoders = {kind: msgspec.json.Decoder(kind.result_type | None) for kind in portable}
+        """Of a result of each class."""
         self._requests = count(secrets.randbits(48))
         """Start anywhere, since answers to the process before this one may still come."""
         self._waiting: dict[int, _Waiting] = {}
@@ -161,11 +167,9 @@ class WriteForwarder:
             del self._waiting[request]
         if got.results is None:
             raise SiblingLostError("A sibling does not know what has become of its writes")
-        self.forwarded += len(got.results)
-        decoder = msgspec.json.Decoder(kind.result_type | None)
-        return ForwardedOutcome(
-            got.epoch, got.position, [decoder.decode(each) for each in got.results]
-        )
+        results = [self._decoders[kind].decode(each) for each in got.results]
+        self.forwarded += sum(result is not None for result in results)
+        return ForwardedOutcome(got.epoch, got.position, results)
 
     def _check(self) -> None:
         """Give up on processes that have left, or do not answer; repeat while there are any."""
@@ -195,13 +199,13 @@ class WriteForwarder:
             await asyncio.wait(self._serving)
 
     def _on_results(self, _sender: int, body: bytes) -> None:
-        got = msgspec.json.decode(body, type=_Results)
+        got = _decode_results(body)
         waiting = self._waiting.get(got.request)
         if waiting is not None and not waiting.answer.done():
             waiting.answer.set_result(got)
 
     def _on_writes(self, sender: int, body: bytes) -> None:
-        task = asyncio.create_task(self._serve(sender, msgspec.json.decode(body, type=_Writes)))
+        task = asyncio.create_task(self._serve(sender, _decode_writes(body)))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
 

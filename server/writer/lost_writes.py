@@ -1,4 +1,4 @@
-"""Find out what has become of writes whose outcome was lost."""
+"""Look up writes with an unknown outcome in the log."""
 
 import asyncio
 import uuid
@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from server.events.base import LogEntry, PositionsReserved
-from server.writer.batch import PendingWrite
+from server.writer.pending_write import PendingWrite
 from storage import clock
 from storage.database import (
     Connection,

@@ -1,7 +1,8 @@
 """Writer of one realm in this process: batches writes, and handles failures."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -10,20 +11,21 @@ from server.domain.errors import DomainError
 from server.events.base import LogEntry
 from server.realm_cache import RealmCache
 from server.telemetry import traces
-from server.transactions import Clocked, KeepsChangingError, PortableWrite, StaleDecisionError, Tx
-from server.writer.batch import (
-    BEGINNING,
-    MAX_BATCH_WRITES,
-    Action,
-    AloneError,
-    Batch,
-    PendingWrite,
-    commit_spans,
-    groups_of,
-)
+from server.transactions import KeepsChangingError, PortableWrite, StaleDecisionError
+from server.writer.batch import MAX_BATCH_WRITES, Batch, commit_spans, groups_of
 from server.writer.contention import Contention
 from server.writer.forwarding import VALID_POSITIONS, ForwardedOutcome, WriteForwarder
 from server.writer.lost_writes import RETRY_SECONDS, LostWrites, is_lost, look_up
+from server.writer.pending_write import (
+    BEGINNING,
+    Action,
+    AloneError,
+    PendingWrite,
+    clocked,
+    pending,
+    refuse_pending,
+    succeed,
+)
 from storage import clock
 from storage.database import (
     RETRYABLE_ERRORS,
@@ -43,7 +45,9 @@ was received may take longer."""
 STALE_TRIES = 5
 _GIVEN_UP: Final = "the server stops, and the outcome of this write is not checked any more"
 
-Committed = Callable[[RealmId, int, list[LogEntry]], Callable[[], Awaitable[object]] | None]
+Wait = Callable[[], Awaitable[object]]
+"""Waits until this process has applied a position."""
+Committed = Callable[[RealmId, int, list[LogEntry]], Wait | None]
 
 
 class RealmWriter:
@@ -90,7 +94,7 @@ class RealmWriter:
 
     async def commit(self, writes: Sequence[PortableWrite[Any]]) -> ForwardedOutcome:
         """Commit writes that another process has decided. Never raises."""
-        submitted = [self._submit(_clocked(write), decided=write) for write in writes]
+        submitted = [self._submit(clocked(write), decided=write) for write in writes]
         results, is_known = list[Any](), True
         for write in submitted:
             try:
@@ -164,15 +168,16 @@ class RealmWriter:
                     size = self._next_size()
                     writes, self._waiting = self._waiting[:size], self._waiting[size:]
                     await self._run_batch(batch, writes)
+                    writes = []  # what has no result yet has a task of its own
                     if self._database.is_short_of_connections:
                         break
         except asyncio.CancelledError:
-            _refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
+            refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
             raise
         except Exception as error:  # noqa: BLE001 - whatever it was, each finds its own answer alone
             logger.debug("writer.batch_split", error=repr(error), writes=len(writes))
             # In parallel to new writes, which need not wait for it.
-            self._begin(self._after_failure(_pending(writes), error))
+            self._begin(self._after_failure(pending(writes), error))
 
     def _next_size(self) -> int:
         """Number of waiting writes that share the next commit.
@@ -202,40 +207,45 @@ class RealmWriter:
     def _hand_over(
         self, epoch: int, entries: list[LogEntry], writes: Sequence[PendingWrite]
     ) -> None:
-        """Publish committed entries, and complete their writes, also if that raises.
+        """Publish committed entries, and complete their writes."""
+        if entries:
+            publish = partial(self._committed, self._realm_id, epoch, entries)
+            self._complete(writes, epoch, entries[-1].position, publish)
+        else:
+            succeed(writes)
+
+    def _complete(
+        self,
+        writes: Sequence[PendingWrite],
+        epoch: int,
+        position: Position,
+        publish: Callable[[], Wait | None],
+    ) -> None:
+        """Complete writes that are committed up to this position, even if `publish` raises.
 
         A caller that has its result finds it in what this process answers next. Entries may have
         to wait for earlier ones, of a transaction that ran beside this one or in another process.
         """
         for write in writes:
             write.is_answered = True
-        if entries:
-            self._note_position(epoch, entries[-1].position)
+        # Writes that were looked for are older.
+        self._position = max(self._position, position) if epoch == self._epoch else position
+        self._epoch = epoch
         applied = None
         try:
-            applied = self._committed(self._realm_id, epoch, entries) if entries else None
+            applied = publish()
         except Exception:
             logger.exception("writer.publish_failed", realm_id=self._realm_id)
-        self._answer(writes, applied)
-
-    def _answer(
-        self, writes: Sequence[PendingWrite], applied: Callable[[], Awaitable[object]] | None
-    ) -> None:
-        """Complete these writes, once this process has applied them."""
-        for write in writes:
-            write.is_answered = True
         if applied is None:
-            _succeed(writes)
+            succeed(writes)
         else:
             self._begin(self._succeed_after(applied, writes))
 
-    async def _succeed_after(
-        self, applied: Callable[[], Awaitable[object]], writes: Sequence[PendingWrite]
-    ) -> None:
+    async def _succeed_after(self, applied: Wait, writes: Sequence[PendingWrite]) -> None:
         try:
             await applied()
         finally:
-            _succeed(writes)
+            succeed(writes)
 
     async def _run_batch(self, batch: Batch, writes: list[PendingWrite]) -> None:
         prepared: list[PendingWrite] = []
@@ -251,7 +261,7 @@ class RealmWriter:
             await batch.give_up()
 
     async def _finish(self, batch: Batch, writes: list[PendingWrite]) -> None:
-        if self._is_forwarded(batch, writes):
+        if self._forward(batch, writes):
             return
         epoch, entries = await self._committed_by(batch, writes)
         self.commits += 1
@@ -275,26 +285,23 @@ class RealmWriter:
         now = asyncio.get_running_loop().time()
         self.contention.note(now, position, used, self._forwarded)
 
-    def _note_position(self, epoch: int, position: Position) -> None:
-        # Writes that were looked for are older.
-        self._position = max(self._position, position) if epoch == self._epoch else position
-        self._epoch = epoch
-
     def _run_stale(self, writes: Sequence[PendingWrite]) -> None:
         for write in writes:
             if write.tx is None:
                 self._run_alone(write)
 
-    def _is_forwarded(self, batch: Batch, writes: list[PendingWrite]) -> bool:
+    def _forward(self, batch: Batch, writes: list[PendingWrite]) -> bool:
         """Have a sibling commit the writes, where siblings write to the realm at the same time.
 
         Otherwise each process would commit its few, and wait for its turn at the clock in between.
+        Return whether it does.
         """
         if self._forwarder is None or not self.contention.has_rivals or batch.has_begun:
             return False
         number = self._forwarder.writer_of(self._realm_id)
-        portable = _portable(writes)
-        if number is None or portable is None:
+        portable = [write.portable for write in writes if write.portable is not None]
+        is_one_class = len({type(write) for write in portable}) == 1
+        if number is None or len(portable) < len(writes) or not is_one_class:
             return False
         valid_below = Position(self._position + VALID_POSITIONS)
         outcome = self._forwarder.forward(number, self._realm_id, portable, valid_below=valid_below)
@@ -302,7 +309,6 @@ class RealmWriter:
             return False
         for write in writes:
             write.since, write.valid_below = self._position, valid_below
-            write.is_forwarded = True
         self._begin(self._settle_forwarded(self._forwarder, writes, outcome))
         return True
 
@@ -316,15 +322,12 @@ class RealmWriter:
         try:
             with commit_spans(writes):
                 found = await outcome
-            _end_forwarding(writes)
             self._hand_over_forwarded(forwarder, writes, found)
         except asyncio.CancelledError:
-            _end_forwarding(writes)
-            _refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
+            refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
             raise
         except Exception as error:  # noqa: BLE001 - as of any batch
-            _end_forwarding(writes)
-            await self._after_failure(_pending(writes), error)
+            await self._after_failure(pending(writes), error)
         finally:
             self._forwarded -= len(writes)
 
@@ -333,18 +336,17 @@ class RealmWriter:
     ) -> None:
         assert outcome.results is not None, "unknown results raise an exception"
         for write, result in zip(writes, outcome.results, strict=True):
-            assert write.tx is not None
-            step = write.tx.shared
-            assert step is not None
+            step = None if write.tx is None else write.tx.shared
+            assert step is not None, "it is portable"
             if result is None:
                 write.tx = None
             else:
                 step.settle(result)
                 write.is_committed = True
         self._note_contention(outcome.position, len(writes))
-        self._note_position(outcome.epoch, outcome.position)
-        applied = forwarder.reached(self._realm_id, outcome.epoch, outcome.position)
-        self._answer([write for write in writes if write.tx is not None], applied)
+        reach = partial(forwarder.reached, self._realm_id, outcome.epoch, outcome.position)
+        written = [write for write in writes if write.tx is not None]
+        self._complete(written, outcome.epoch, outcome.position, reach)
         self._run_stale(writes)
 
     async def _after_failure(self, writes: list[PendingWrite], error: Exception) -> None:
@@ -360,10 +362,10 @@ class RealmWriter:
                 else:
                     self._run_alone(write)
         except asyncio.CancelledError:
-            _refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
+            refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
             raise
         except Exception as fault:  # noqa: BLE001 - no caller may wait for ever
-            _refuse_pending(writes, fault)
+            refuse_pending(writes, fault)
 
     def _run_alone(self, write: PendingWrite) -> None:
         if write.decided is not None:
@@ -436,46 +438,6 @@ class RealmWriter:
             group.recover(entries)
         self._hand_over(epoch, entries, committed)
         return [write for write in writes if write not in committed]
-
-
-def _clocked(write: PortableWrite[Any]) -> Action[Clocked[Any]]:
-    async def action(tx: Tx) -> Clocked[Any]:
-        return tx.clocked(write)
-
-    return action
-
-
-def _portable(writes: Iterable[PendingWrite]) -> list[PortableWrite[Any]] | None:
-    """Return the writes as another process can run them; None if it cannot, or not together."""
-    portable = list[PortableWrite[Any]]()
-    for write in writes:
-        step = None if write.tx is None else write.tx.shared
-        if step is None or not isinstance(step.write, PortableWrite) or write.decided is not None:
-            return None
-        portable.append(step.write)
-    return portable if len({type(write) for write in portable}) == 1 else None
-
-
-def _succeed(writes: Iterable[PendingWrite]) -> None:
-    for write in writes:
-        write.succeed()
-
-
-def _pending(writes: Iterable[PendingWrite]) -> list[PendingWrite]:
-    """The writes of a batch without a result that no other task handles."""
-    return [
-        write for write in writes if not (write.is_answered or write.is_alone or write.is_forwarded)
-    ]
-
-
-def _end_forwarding(writes: Iterable[PendingWrite]) -> None:
-    for write in writes:
-        write.is_forwarded = False
-
-
-def _refuse_pending(writes: Iterable[PendingWrite], error: Exception) -> None:
-    for write in _pending(writes):
-        write.fail(error)
 
 
 def _heed(future: asyncio.Future[object]) -> None:
