@@ -39,6 +39,10 @@ def stop(number, frame):
     raise SystemExit("stopped")
 
 signal.signal(signal.SIGTERM, stop)
+# A signal just before select is a byte that select sees.
+wake, waker = os.pipe()
+os.set_blocking(waker, False)
+signal.set_wakeup_fd(waker)
 lifeline = int(sys.argv[sys.argv.index("--lifeline") + 1])
 listener = socket.socket(fileno=int(sys.argv[sys.argv.index("--sockets") + 1]))
 listener.setblocking(False)
@@ -48,7 +52,7 @@ reports.send(b"READY=1\\nSTATUS=")
 try:
     os.write(1, f"child: {os.getpid()} ready\\n".encode())
     while True:
-        readable, _, _ = select.select([lifeline, listener], [], [], period)
+        readable, _, _ = select.select([lifeline, listener, wake], [], [], period)
         if lifeline in readable:
             raise SystemExit("orphaned")
         reports.send(b"WATCHDOG=1")
