@@ -60,20 +60,20 @@ class EventBus(Protocol):
         """Whether the others can be heard now."""
         ...
 
-    async def publish(self, hint: Hint) -> None:
-        """Publish to the other processes, at most once. Returns without waiting for the network.
+    def publish(self, hint: Hint) -> None:
+        """Publish to the other processes, at most once, without waiting for the network.
 
         Call it after the commit. Hints that wait to be sent may be merged into one that covers
         them all. The entries are optional cargo: a bus may leave them out.
         """
         ...
 
-    async def publish_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
+    def publish_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
         """Publish something that is lost on processes that are not listening.
 
         `body` is UTF-8 text without NUL (JSON), at most MAX_EPHEMERAL_BYTES, else ValueError.
-        Returns without waiting for the network. At most once; in order among themselves, and after
-        the hints published before, as long as the connection holds.
+        Does not wait for the network. At most once; in order among themselves, and after the hints
+        published before, as long as the connection holds.
         """
         ...
 
@@ -85,7 +85,7 @@ class EventBus(Protocol):
         """
         ...
 
-    async def unfollow(self, realm_id: RealmId) -> None:
+    def unfollow(self, realm_id: RealmId) -> None:
         """Receive nothing of the realm from now on. Stragglers are dropped here."""
         ...
 

@@ -54,17 +54,17 @@ class PostgresEventBus:
         self.dropped = 0
         """The number of waiting publications lost with a connection."""
 
-    async def publish(self, hint: Hint) -> None:
+    def publish(self, hint: Hint) -> None:
         self._publications.add_hint(hint)
 
-    async def publish_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
+    def publish_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
         check_ephemeral(body)
         self._publications.add_ephemeral(realm_id, body)
 
     async def follow(self, realm_id: RealmId) -> None:
         self._inbox.followed.add(realm_id)
 
-    async def unfollow(self, realm_id: RealmId) -> None:
+    def unfollow(self, realm_id: RealmId) -> None:
         self._inbox.followed.discard(realm_id)
 
     async def tried(self) -> None:

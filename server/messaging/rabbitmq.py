@@ -65,12 +65,12 @@ class RabbitEventBus:
     def is_connected(self) -> bool:
         return self._link is not None and not self._link.lost.done()
 
-    async def publish(self, hint: Hint) -> None:
+    def publish(self, hint: Hint) -> None:
         if sum(map(len, hint.entries)) > MAX_CARGO_BYTES:
             hint = Hint(hint.realm_id, hint.epoch, hint.first, hint.last)
         self._publish(self._hint_properties, hint.realm_id, _hint_encoder.encode(hint))
 
-    async def publish_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
+    def publish_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
         check_ephemeral(body)
         self._publish(self._ephemeral_properties, realm_id, body)
 
@@ -79,7 +79,7 @@ class RabbitEventBus:
         if self._link:
             await self._bind_now(self._link, realm_id)
 
-    async def unfollow(self, realm_id: RealmId) -> None:
+    def unfollow(self, realm_id: RealmId) -> None:
         self._inbox.followed.discard(realm_id)
         if self._link:
             with suppress(LinkLostError):  # then it is not bound again

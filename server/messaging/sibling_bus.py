@@ -38,24 +38,24 @@ class SiblingBus:
     def is_connected(self) -> bool:
         return self._bus.is_connected
 
-    async def publish(self, hint: Hint) -> None:
+    def publish(self, hint: Hint) -> None:
         if hint.entries:
             if sum(map(len, hint.entries)) <= MAX_CARGO_BYTES:
                 self._channels.broadcast(HINT, _encoder.encode(hint))
             if not self._bus.carries_entries:
                 hint = Hint(hint.realm_id, hint.epoch, hint.first, hint.last)
-        await self._bus.publish(hint)
+        self._bus.publish(hint)
 
-    async def publish_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
-        await self._bus.publish_ephemeral(realm_id, body)
+    def publish_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
+        self._bus.publish_ephemeral(realm_id, body)
 
     async def follow(self, realm_id: RealmId) -> None:
         self._inbox.followed.add(realm_id)
         await self._bus.follow(realm_id)
 
-    async def unfollow(self, realm_id: RealmId) -> None:
+    def unfollow(self, realm_id: RealmId) -> None:
         self._inbox.followed.discard(realm_id)
-        await self._bus.unfollow(realm_id)
+        self._bus.unfollow(realm_id)
 
     def _receive(self, _sender: int, body: bytes) -> None:
         self._inbox.hint(_decoder.decode(body))

@@ -1,6 +1,5 @@
 """Exchange between processes which database is the primary."""
 
-import asyncio
 from contextlib import suppress
 from typing import Final
 
@@ -25,7 +24,6 @@ class LineageRelay:
     def __init__(self, connector: Connector) -> None:
         self._connector = connector
         self._bus: EventBus | None = None
-        self._sending: set[asyncio.Task[None]] = set()
         connector.on_newer = self.publish
 
     async def connect(self, bus: EventBus) -> None:
@@ -39,9 +37,7 @@ class LineageRelay:
         if self._bus is None or self._connector.seen is None:
             return
         body = msgspec.json.encode(self._connector.seen)
-        task = asyncio.ensure_future(self._bus.publish_ephemeral(NO_REALM, body))
-        self._sending.add(task)
-        task.add_done_callback(self._sending.discard)
+        self._bus.publish_ephemeral(NO_REALM, body)
 
     def on_lineage(self, body: bytes) -> None:
         """Handle the lineage that another process has published."""

@@ -83,7 +83,7 @@ class Realtime:
         """Loaded queues that are announced in the next iteration of the loop."""
         self._touched_at = clock.monotonic()
         self._guard = ClockGuard(database, self._followers)
-        self._sending: set[asyncio.Task[None]] = set()
+        self._adopting: set[asyncio.Task[None]] = set()
 
     def connect(self, bus: EventBus) -> None:
         """Publish to this bus, which calls `on_hint`, `on_ephemeral` and `on_gap`."""
@@ -106,7 +106,7 @@ class Realtime:
             cargo = entries if self._bus.carries_entries else ()
             bodies = tuple(msgspec.json.encode(entry) for entry in cargo)
             hint = Hint(realm_id, epoch, entries[0].position, last, bodies)
-            self._publish(lambda bus: bus.publish(hint))
+            self._bus.publish(hint)
             self.shipper_notifier.notify()
         return _applied(follower, epoch, last)
 
@@ -202,8 +202,8 @@ class Realtime:
                 await self.queue(realm_id, user_id, queue_id)
 
         task = asyncio.ensure_future(adopt())
-        self._sending.add(task)
-        task.add_done_callback(self._sending.discard)
+        self._adopting.add(task)
+        task.add_done_callback(self._adopting.discard)
 
     def end(self, realm_id: RealmId, queue_ids: Sequence[QueueId]) -> None:
         """Drop deleted queues in all processes; their next polls are refused."""
@@ -399,15 +399,9 @@ class Realtime:
 
     def _publish_message(self, realm_id: RealmId, message: BusMessage) -> None:
         """Publish to other processes, split as far as the size limit requires."""
-        for body in bus_messages.encoded(message):
-            self._publish(lambda bus, body=body: bus.publish_ephemeral(realm_id, body))  # type: ignore[misc]
-
-    def _publish(self, send: Callable[[EventBus], Awaitable[None]]) -> None:
-        if self._bus is None:
-            return
-        task = asyncio.ensure_future(send(self._bus))
-        self._sending.add(task)
-        task.add_done_callback(self._sending.discard)
+        if self._bus is not None:
+            for body in bus_messages.encoded(message):
+                self._bus.publish_ephemeral(realm_id, body)
 
     async def _clean_up(self) -> None:
         """Once a minute, update the rows of live queues, drop idle ones and delete expired rows."""
@@ -460,7 +454,8 @@ class Realtime:
             if not follower.queues and now - self._used[realm_id] > UNFOLLOW_SECONDS:
                 del self._followers[realm_id]
                 self._rows.pop(realm_id, None)
-                self._publish(lambda bus, realm_id=realm_id: bus.unfollow(realm_id))  # type: ignore[misc]
+                if self._bus is not None:
+                    self._bus.unfollow(realm_id)
 
 
 def _applied(

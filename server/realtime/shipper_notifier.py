@@ -21,7 +21,6 @@ class ShipperNotifier:
         self._listener: Callable[[], None] | None = None
         self._is_resting = False
         self._is_pending = False
-        self._sending: asyncio.Task[None] | None = None
 
     def connect(self, bus: EventBus) -> None:
         """Notify other processes over this bus."""
@@ -49,8 +48,7 @@ class ShipperNotifier:
     def _publish(self, bus: EventBus) -> None:
         self._is_resting = True
         self._is_pending = False
-        hint = Hint(NO_REALM, 0, Position(0), Position(0))
-        self._sending = asyncio.ensure_future(bus.publish(hint))
+        bus.publish(Hint(NO_REALM, 0, Position(0), Position(0)))
         asyncio.get_running_loop().call_later(REST_SECONDS, self._end_rest, bus)
 
     def _end_rest(self, bus: EventBus) -> None:

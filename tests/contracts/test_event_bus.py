@@ -95,7 +95,7 @@ async def until_covered(recorder: Recorder, last: int) -> list[Hint]:
 
 @pytest.mark.asyncio
 async def test_a_hint_reaches_the_process_that_follows_the_realm(pair: Pair):
-    await pair.speaker.publish(hint(5, first=3))
+    pair.speaker.publish(hint(5, first=3))
 
     heard = await pair.heard.hint()
 
@@ -104,10 +104,10 @@ async def test_a_hint_reaches_the_process_that_follows_the_realm(pair: Pair):
 
 @pytest.mark.asyncio
 async def test_other_realms_are_not_heard(pair: Pair):
-    await pair.speaker.publish(hint(5, realm_id=OTHER))
-    await pair.speaker.publish_ephemeral(OTHER, b"{}")
-    await pair.speaker.publish(hint(6))
-    await pair.speaker.publish_ephemeral(REALM, b"last")
+    pair.speaker.publish(hint(5, realm_id=OTHER))
+    pair.speaker.publish_ephemeral(OTHER, b"{}")
+    pair.speaker.publish(hint(6))
+    pair.speaker.publish_ephemeral(REALM, b"last")
 
     assert (await pair.heard.hint()).realm_id == REALM
     assert await pair.heard.ephemeral() == (REALM, b"last")
@@ -116,11 +116,11 @@ async def test_other_realms_are_not_heard(pair: Pair):
 @pytest.mark.asyncio
 async def test_a_process_does_not_hear_itself(pair: Pair):
     await pair.speaker.follow(REALM)
-    await pair.speaker.publish(hint(5))
-    await pair.speaker.publish_ephemeral(REALM, b"own")
+    pair.speaker.publish(hint(5))
+    pair.speaker.publish_ephemeral(REALM, b"own")
     assert (await pair.heard.hint()).last == 5
-    await pair.follower.publish(hint(6))
-    await pair.follower.publish_ephemeral(REALM, b"other")
+    pair.follower.publish(hint(6))
+    pair.follower.publish_ephemeral(REALM, b"other")
 
     assert (await pair.said.hint()).last == 6
     assert await pair.said.ephemeral() == (REALM, b"other")
@@ -131,19 +131,19 @@ async def test_a_follow_is_in_force_when_it_returns(pair: Pair):
     for number in range(100, 150):
         realm_id = RealmId(number)
         await pair.follower.follow(realm_id)
-        await pair.speaker.publish(hint(1, realm_id=realm_id))
+        pair.speaker.publish(hint(1, realm_id=realm_id))
         assert (await pair.heard.hint()).realm_id == realm_id
 
 
 @pytest.mark.asyncio
 async def test_following_twice_is_following_once(pair: Pair):
     await pair.follower.follow(REALM)
-    await pair.speaker.publish_ephemeral(REALM, b"once")
+    pair.speaker.publish_ephemeral(REALM, b"once")
     assert await pair.heard.ephemeral() == (REALM, b"once")
-    await pair.follower.unfollow(REALM)
+    pair.follower.unfollow(REALM)
     await pair.follower.follow(OTHER)
-    await pair.speaker.publish_ephemeral(REALM, b"not followed")
-    await pair.speaker.publish_ephemeral(OTHER, b"end")
+    pair.speaker.publish_ephemeral(REALM, b"not followed")
+    pair.speaker.publish_ephemeral(OTHER, b"end")
 
     assert await pair.heard.ephemeral() == (OTHER, b"end")
 
@@ -151,7 +151,7 @@ async def test_following_twice_is_following_once(pair: Pair):
 @pytest.mark.asyncio
 async def test_a_burst_of_hints_is_covered_by_what_arrives(pair: Pair):
     for position in range(1, 1001):
-        await pair.speaker.publish(hint(position))
+        pair.speaker.publish(hint(position))
 
     heard = await until_covered(pair.heard, 1000)
 
@@ -166,7 +166,7 @@ async def test_a_burst_of_hints_is_covered_by_what_arrives(pair: Pair):
 async def test_ephemeral_events_arrive_in_order(pair: Pair):
     bodies = [f'{{"number":{number},"name":"Zoë"}}'.encode() for number in range(200)]
     for body in bodies:
-        await pair.speaker.publish_ephemeral(REALM, body)
+        pair.speaker.publish_ephemeral(REALM, body)
 
     assert [(await pair.heard.ephemeral())[1] for _ in bodies] == bodies
 
@@ -176,8 +176,8 @@ async def test_an_ephemeral_event_is_as_long_as_allowed_and_no_longer(pair: Pair
     longest = b"x" * MAX_EPHEMERAL_BYTES
     for wrong in (longest + b"x", b"a\0b", b"\xff"):
         with pytest.raises(ValueError):  # noqa: PT011
-            await pair.speaker.publish_ephemeral(REALM, wrong)
-    await pair.speaker.publish_ephemeral(REALM, longest)
+            pair.speaker.publish_ephemeral(REALM, wrong)
+    pair.speaker.publish_ephemeral(REALM, longest)
 
     assert await pair.heard.ephemeral() == (REALM, longest)
 
@@ -190,7 +190,7 @@ async def test_three_processes_hear_each_other(network: Network):
         for bus in buses:
             await bus.follow(REALM)
         for number, bus in enumerate(buses):
-            await bus.publish_ephemeral(REALM, b"%d" % number)
+            bus.publish_ephemeral(REALM, b"%d" % number)
 
         for number, recorder in enumerate(recorders):
             others = {(await recorder.ephemeral())[1], (await recorder.ephemeral())[1]}
@@ -215,7 +215,7 @@ async def _until_heard(pair: Pair, wanted: Hint) -> None:
 
     listening = asyncio.create_task(hear())
     while not listening.done():
-        await pair.speaker.publish(wanted)
+        pair.speaker.publish(wanted)
         await asyncio.wait([listening], timeout=0.02)
     await listening
 
@@ -225,10 +225,10 @@ async def test_nothing_waits_or_fails_while_the_broker_is_away(network: Network,
     network.proxy.refuse()
     async with asyncio.timeout(20):
         for number in range(1, 200):
-            await pair.speaker.publish(hint(number))
-            await pair.speaker.publish_ephemeral(REALM, b"{}")
+            pair.speaker.publish(hint(number))
+            pair.speaker.publish_ephemeral(REALM, b"{}")
         await pair.follower.follow(OTHER)
-        await pair.follower.unfollow(REALM)
+        pair.follower.unfollow(REALM)
         await pair.follower.follow(REALM)
     await network.proxy.allow()
     await pair.heard.gap()
@@ -259,8 +259,8 @@ async def test_a_listener_that_fails_does_not_end_the_bus(network: Network):
     async with network.open(heard) as follower, network.open(Recorder()) as speaker:
         await follower.follow(REALM)
         with capture_logs() as logs:
-            await speaker.publish_ephemeral(REALM, b"one")
-            await speaker.publish_ephemeral(REALM, b"two")
+            speaker.publish_ephemeral(REALM, b"one")
+            speaker.publish_ephemeral(REALM, b"two")
             bodies = [(await heard.ephemeral())[1], (await heard.ephemeral())[1]]
     assert bodies == [b"one", b"two"]
     assert [line["event"] for line in logs] == 2 * ["event_bus.listener_failed"]
@@ -278,8 +278,8 @@ async def test_an_error_of_the_body_comes_out_as_it_is(network: Network):
 async def test_a_lossy_bus_loses_its_share_and_never_an_ephemeral_event(pair: Pair, share: float):
     lossy: EventBus = LossyBus(pair.speaker, share, seed=1)
     for position in range(1, 1001):
-        await lossy.publish(hint(position))
-    await lossy.publish_ephemeral(REALM, b"end")
+        lossy.publish(hint(position))
+    lossy.publish_ephemeral(REALM, b"end")
 
     assert await pair.heard.ephemeral() == (REALM, b"end")
     assert isinstance(lossy, LossyBus)
@@ -292,8 +292,8 @@ async def test_a_lossy_listener_misses_what_others_hear(network: Network):
     deaf = LossyListener(heard, 1.0)
     async with network.open(deaf) as follower, network.open(Recorder()) as speaker:
         await follower.follow(REALM)
-        await speaker.publish(hint(1))
-        await speaker.publish_ephemeral(REALM, b"end")
+        speaker.publish(hint(1))
+        speaker.publish_ephemeral(REALM, b"end")
         assert await heard.ephemeral() == (REALM, b"end")
     assert deaf.lost == 1
 
@@ -306,8 +306,8 @@ async def test_a_lossy_listener_misses_what_others_hear(network: Network):
 async def test_rabbitmq_carries_the_entries_unless_they_are_too_large(pair: Pair):
     small = (b'{"a":1}', b'{"b":"\xc3\xab"}')
     large = (b"x" * MAX_CARGO_BYTES, b"y")
-    await pair.speaker.publish(Hint(REALM, 3, Position(1), Position(2), small))
-    await pair.speaker.publish(Hint(REALM, 3, Position(3), Position(4), large))
+    pair.speaker.publish(Hint(REALM, 3, Position(1), Position(2), small))
+    pair.speaker.publish(Hint(REALM, 3, Position(3), Position(4), large))
 
     assert await pair.heard.hint() == Hint(REALM, 3, Position(1), Position(2), small)
     assert await pair.heard.hint() == Hint(REALM, 3, Position(3), Position(4))
@@ -335,7 +335,7 @@ async def test_a_deleted_queue_is_a_gap_and_is_made_again(pair: Pair):
     assert link is not None
     _ = link.request(link.channel.queue_delete, queue=pair.follower.queue)
     await pair.heard.gap()
-    await pair.speaker.publish(hint(7))
+    pair.speaker.publish(hint(7))
     assert (await pair.heard.hint()).last == 7
 
 
@@ -351,7 +351,7 @@ def _look_for(url: str, queue: str) -> None:
 @pytest.mark.asyncio
 async def test_postgres_merges_the_hints_that_wait_for_the_notify_in_flight(pair: Pair):
     for position in range(1, 1001):
-        await pair.speaker.publish(hint(position))
+        pair.speaker.publish(hint(position))
 
     assert len(await until_covered(pair.heard, 1000)) <= 3
 
@@ -364,7 +364,7 @@ def test_rabbitmq_works_on_the_fast_loop(amqp_url: str):
             open_rabbitmq_bus(amqp_url, Recorder()) as speaker,
         ):
             await follower.follow(REALM)
-            await speaker.publish(hint(1))
+            speaker.publish(hint(1))
             return await heard.hint()
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

@@ -161,7 +161,7 @@ async def test_others_hear_of_a_herd_in_a_few_pieces_of_news(
 ):
     told: list[list[QueueId]] = []
 
-    async def note(_realm_id: RealmId, body: bytes) -> None:
+    def note(_realm_id: RealmId, body: bytes) -> None:
         news = msgspec.json.decode(body)
         told.append([news["queue_id"], *news["more"]])
 

@@ -132,9 +132,9 @@ async def flood(amqp_url: str, reader: Reader) -> None:
     ):
         await other.follow(reader.realm_id)
         for _ in range(FLOOD):
-            await speaker.publish(hint)
+            speaker.publish(hint)
             await heard_as_much(heard)
-        await speaker.publish_ephemeral(reader.realm_id, b'{"type":"adopted","queue_id":"end"}')
+        speaker.publish_ephemeral(reader.realm_id, b'{"type":"adopted","queue_id":"end"}')
         async with asyncio.timeout(60):
             await heard.ephemeral()
 

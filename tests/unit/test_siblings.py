@@ -54,16 +54,16 @@ class UpperBus:
         self.ephemerals: list[bytes] = []
         self.followed: set[RealmId] = set()
 
-    async def publish(self, hint: Hint) -> None:
+    def publish(self, hint: Hint) -> None:
         self.published.append(hint)
 
-    async def publish_ephemeral(self, _realm_id: RealmId, body: bytes) -> None:
+    def publish_ephemeral(self, _realm_id: RealmId, body: bytes) -> None:
         self.ephemerals.append(body)
 
     async def follow(self, realm_id: RealmId) -> None:
         self.followed.add(realm_id)
 
-    async def unfollow(self, realm_id: RealmId) -> None:
+    def unfollow(self, realm_id: RealmId) -> None:
         self.followed.discard(realm_id)
 
 
@@ -181,11 +181,11 @@ async def test_entries_go_to_siblings_and_hints_to_all(
     _, _, unfollowing = bus_of(channels[2], carries=carries)
     await other.follow(REALM)
     full = Hint(REALM, 1, Position(3), Position(4), (b"three", b"four"))
-    await bus.publish(full)
-    await bus.publish(Hint(REALM, 1, Position(5), Position(5)))
+    bus.publish(full)
+    bus.publish(Hint(REALM, 1, Position(5), Position(5)))
     large = Hint(REALM, 1, Position(6), Position(6), (b"x" * (MAX_CARGO_BYTES + 1),))
-    await bus.publish(large)
-    await bus.publish_ephemeral(REALM, b"typing")
+    bus.publish(large)
+    bus.publish_ephemeral(REALM, b"typing")
     await passed()
     assert heard.hints == [full]
     assert unfollowing.hints == []
@@ -193,8 +193,8 @@ async def test_entries_go_to_siblings_and_hints_to_all(
     assert [hint.last for hint in upper.published] == [4, 5, 6]
     assert upper.ephemerals == [b"typing"]
     assert upper_of_other.followed == {REALM}
-    await other.unfollow(REALM)
-    await bus.publish(full)
+    other.unfollow(REALM)
+    bus.publish(full)
     await passed()
     assert heard.hints == [full]
     assert upper_of_other.followed == set()
