@@ -1,5 +1,6 @@
 """Find out whether other processes write to a realm at the same time."""
 
+import math
 from typing import Final
 
 from storage.ids import Position
@@ -15,7 +16,7 @@ class Contention:
 
     def __init__(self) -> None:
         self.has_rivals = False
-        self._since = 0.0
+        self._since = -math.inf
         self._start = Position(0)
         self._own = 0
 

@@ -45,6 +45,12 @@ def test_writes_of_its_own_without_a_result_are_no_rivals():
     assert contention.has_rivals
 
 
+def test_the_first_commit_of_a_process_has_no_rivals_even_right_after_boot():
+    contention = Contention()
+    contention.note(2 * WINDOW_SECONDS, Position(START), 1, 0)
+    assert not contention.has_rivals
+
+
 def test_what_others_wrote_long_ago_does_not_count():
     contention = begun()
     contention.note(100 + 2 * MOST_WINDOW_SECONDS, Position(2 * START), 1, 0)
