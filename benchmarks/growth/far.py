@@ -21,7 +21,8 @@ from benchmarks.world import World
 
 SUBSCRIBERS: Final = 100_000
 QUEUE_PROCESSES: Final = 8
-LISTENER_PROCESSES: Final = 4
+LISTENER_PROCESSES: Final = 2
+"""One for each processor: more of them would hold up each other."""
 REGISTER_PROCESSES: Final = 2
 MESSAGES: Final = 5
 DIRECT_MESSAGES: Final = 400
