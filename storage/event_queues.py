@@ -45,7 +45,7 @@ async def insert(
     are deleted and returned.
 
     The clock is locked meanwhile: every later write sees the queues, and so publishes their users'
-    flags. The commit is not waited for: `begin` is what counts.
+    flags. The commit is not waited for: a crash may lose the queues until `begin` has found them.
     """
     ended = await connection.tuples(
         """
@@ -94,12 +94,13 @@ async def begin(
     *,
     epoch: int,
     base: Position,
-) -> None:
-    """Set the position after which these queues begin, if not deleted meanwhile.
+) -> set[QueueId]:
+    """Set the position after which these queues begin, and return those that still exist.
 
-    `params` are merged into those that they were inserted with.
+    The others were deleted meanwhile, or lost with a crash of the database. `params` are merged
+    into those that they were inserted with.
     """
-    await connection.execute(
+    begun = await connection.values(
         """
         WITH own AS MATERIALIZED (
             SELECT queue_id FROM event_queues
@@ -110,6 +111,7 @@ async def begin(
            SET epoch = %(epoch)s, base = %(base)s,
                params = q.params || (%(params)s::jsonb -> q.queue_id)
           FROM own WHERE q.realm_id = %(realm_id)s AND q.queue_id = own.queue_id
+        RETURNING q.queue_id
         """,
         realm_id=realm_id,
         epoch=epoch,
@@ -117,6 +119,7 @@ async def begin(
         queue_ids=list(params),
         params=connection.json(params),
     )
+    return set(begun)
 
 
 async def live(

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from server.domain.actor import Actor
-from server.domain.errors import DomainError, UserDeactivatedError
+from server.domain.errors import DomainError, ServerNotReadyError, UserDeactivatedError
 from server.domain.realm_settings import RealmSettings
 from server.events.queue_params import QueueParams
 from server.i18n import _
@@ -106,7 +106,7 @@ async def register(
         call: QueueId(secrets.token_hex(16)) for call in calls if not call.actor.is_spectator
     }
     ended = await _announced(database, realm_id, queue_ids)
-    begun = dict[QueueId, dict[str, bool]]()
+    begun = set[QueueId]()
     try:
         async with database.snapshot() as connection:
             snapshots, epoch = await _snapshots(connection, realm_cache, server, calls)
@@ -117,11 +117,11 @@ async def register(
             if call in queue_ids and not call.is_cancelled
         }
         if rights:
-            # If a queue was deleted meanwhile, by a change of role, the first poll reports it.
             [base] = {snapshot.position for snapshot in snapshots.values()}
             async with database.connection() as connection:
-                await event_queues.begin(connection, realm_id, rights, epoch=epoch, base=base)
-        begun = rights
+                begun = await event_queues.begin(
+                    connection, realm_id, rights, epoch=epoch, base=base
+                )
     finally:
         lost = [queue_id for queue_id in queue_ids.values() if queue_id not in begun]
         if lost:
@@ -133,6 +133,10 @@ async def register(
             outcomes.append(UserDeactivatedError(_("Account is deactivated")))
             continue
         snapshot, queue_id = snapshots[call], queue_ids.get(call)
+        if queue_id is not None and queue_id not in begun:
+            # It was deleted meanwhile, by a change of role, or lost with a crash of the database.
+            outcomes.append(ServerNotReadyError(_("The server is not ready. Try again shortly.")))
+            continue
         queue = {
             "queue_id": queue_id,
             "last_event_id": FRESH_LAST_EVENT_ID,

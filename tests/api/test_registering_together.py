@@ -12,7 +12,7 @@ from server.domain.access import GUEST
 from server.domain.actor import Actor, spectator
 from server.domain.bots import GENERIC
 from server.domain.clock import SystemClock
-from server.domain.errors import UserDeactivatedError
+from server.domain.errors import ServerNotReadyError, UserDeactivatedError
 from server.events.queue_params import QueueParams, queue_params
 from server.initial_state import register
 from server.initial_state.base import StateSection
@@ -174,6 +174,30 @@ async def test_a_failure_of_one_is_not_that_of_others(make, begin, batches, monk
     failed, registered = outcomes
     assert batches == [2, 1, 1]
     assert isinstance(failed, ValueError)
+    assert await queues_of(make, unlucky, lucky) == [registered.queue_id]
+
+
+async def test_a_queue_that_is_lost_meanwhile_is_not_handed_out(make, begin, batches, monkeypatch):
+    """As by a crash of the database, which loses commits that are not waited for."""
+    unlucky, lucky = await make.users(2)
+
+    async def lose_a_queue(snapshots):
+        await make.connection.execute(
+            "DELETE FROM event_queues WHERE user_id = %(user_id)s", user_id=unlucky.user_id
+        )
+        return [{} for _ in snapshots]
+
+    async def lose_alone(snapshot):
+        return (await lose_a_queue([snapshot]))[0]
+
+    sections = (StateSection("losing", lose_alone, (), lose_a_queue),)
+    monkeypatch.setattr(register, "SECTIONS", sections)
+    losing = replace(NOTHING, fetch_types=frozenset({"losing"}))
+    begun = [begin(unlucky, registration=losing), begin(lucky, registration=losing)]
+    outcomes: Any = await asyncio.gather(*begun, return_exceptions=True)
+    refused, registered = outcomes
+    assert batches == [2]
+    assert isinstance(refused, ServerNotReadyError)
     assert await queues_of(make, unlucky, lucky) == [registered.queue_id]
 
 
