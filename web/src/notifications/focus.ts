@@ -7,15 +7,18 @@ const VALID_MS = 10_000;
 
 /** Tell the other tabs from now on whether this one has the focus. */
 export function shareFocus(tab: string, storage: Storage | undefined): void {
-  const renew = () => {
+  const tell = (hasFocus: boolean) => {
     try {
-      if (document.hasFocus()) storage?.setItem(KEY, `${tab} ${Date.now()}`);
+      if (hasFocus) storage?.setItem(KEY, `${tab} ${Date.now()}`);
       else if (storage?.getItem(KEY)?.startsWith(`${tab} `)) storage.removeItem(KEY);
     } catch {
       // Full or refused: each tab knows of itself only.
     }
   };
-  for (const type of ["focus", "blur", "pagehide"]) addEventListener(type, renew);
+  const renew = () => tell(document.hasFocus());
+  for (const type of ["focus", "blur", "pageshow"]) addEventListener(type, renew);
+  // A page that is closed still has the focus.
+  addEventListener("pagehide", () => tell(false));
   setInterval(renew, RENEWED_EVERY_MS);
   renew();
 }
