@@ -71,13 +71,16 @@ async def worker_of(person: Person) -> Pushes:
 
 
 async def shows(page: Page, wanted: list[list[str]]) -> None:
-    """Wait until the notifications are those wanted, by title and body."""
+    """Wait until the notifications are those wanted, by title and body.
+
+    Looks seldom: Chromium may lose one that it is about to display while it lists the others.
+    """
     shown: list[list[str]] = []
-    for _ in range(200):
+    for _ in range(40):
+        await page.wait_for_timeout(500)
         shown = await page.evaluate(SHOWN)
         if shown == wanted:
             return
-        await page.wait_for_timeout(50)
     assert shown == wanted
 
 
