@@ -130,10 +130,16 @@ class WrittenTopic:
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forwarding, "PATIENCE_SECONDS", PATIENCE_SECONDS)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine an answer may take long; none is given up but by a test."""
+    monkeypatch.setattr(forwarding, "PATIENCE_SECONDS", 1000.0)
     monkeypatch.setattr(forwarding, "AVOIDED_SECONDS", AVOIDED_SECONDS)
     monkeypatch.setattr(contention, "MOST_WINDOW_SECONDS", 1000.0)
+
+
+@pytest.fixture
+def impatient(patient: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forwarding, "PATIENCE_SECONDS", PATIENCE_SECONDS)
 
 
 @pytest.fixture
@@ -195,6 +201,7 @@ async def test_a_process_without_rivals_commits_by_itself(place: WrittenTopic):
     assert place.processes[0].writer.commits == 0
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_what_a_frozen_process_did_not_write_it_never_writes(place: WrittenTopic):
     frozen, other = place.processes[0], await place.forwarding()
     frozen.freeze()
@@ -216,6 +223,7 @@ async def test_what_a_frozen_process_did_not_write_it_never_writes(place: Writte
     assert await place.log_is_dense()
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_write_whose_results_are_lost_is_found_in_the_log(
     place: WrittenTopic, monkeypatch: pytest.MonkeyPatch
 ):
@@ -228,6 +236,7 @@ async def test_a_write_whose_results_are_lost_is_found_in_the_log(
     assert place.processes[0].writer.commits == 1
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_lost_results_are_found_whatever_is_written_meanwhile(
     place: WrittenTopic, monkeypatch: pytest.MonkeyPatch
 ):
@@ -281,7 +290,6 @@ async def test_a_failure_of_the_batches_does_not_concern_what_is_forwarded(
     place: WrittenTopic, monkeypatch: pytest.MonkeyPatch
 ):
     """Their connection may be lost when it is given back, while a sibling has the writes."""
-    monkeypatch.setattr(forwarding, "PATIENCE_SECONDS", 1000.0)
     slow, other = place.processes[0], await place.forwarding()
     leave = Batch.__aexit__
     failed = asyncio.Event()
@@ -306,10 +314,7 @@ async def test_a_failure_of_the_batches_does_not_concern_what_is_forwarded(
     assert [number for number, _ in await place.contents()][1:] == [said]
 
 
-async def test_a_process_that_leaves_is_not_waited_for(
-    place: WrittenTopic, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(forwarding, "PATIENCE_SECONDS", 1000.0)
+async def test_a_process_that_leaves_is_not_waited_for(place: WrittenTopic):
     gone, other = place.processes[0], await place.forwarding()
     gone.freeze()
     waiting = asyncio.create_task(other.say(place.actors[0], place.draft_of("say 1")))
@@ -368,6 +373,7 @@ async def test_an_idempotency_key_counts_in_all_processes(place: WrittenTopic):
     assert [content for _, content in await place.contents()] == ["say 0"]
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("seed", range(4))
 async def test_whatever_becomes_of_processes_each_write_happens_once(
     place: WrittenTopic, seed: int, monkeypatch: pytest.MonkeyPatch
