@@ -2,10 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
 
 import msgspec
 import structlog
@@ -31,6 +30,7 @@ from server.realtime.follower import RealmFollower
 from server.realtime.lineage_relay import LineageRelay
 from server.realtime.queue import EventQueue
 from server.realtime.queue_loader import LoadedQueue, load_queues
+from server.realtime.queue_sweeper import QueueSweeper
 from server.realtime.shipper_notifier import NO_REALM, ShipperNotifier
 from server.realtime.variants import masked, masking_for
 from server.runtime.batch_loader import BatchLoader
@@ -43,11 +43,7 @@ from storage.ids import Position, QueueId, RealmId, UserId
 
 logger = structlog.get_logger(__name__)
 
-TOUCH_SECONDS = 60.0
-QUEUES_PER_STEP = 500
-"""Queues that are checked before other tasks run."""
-IDLE_QUEUE_SECONDS = 120.0
-"""A queue that is not polled is dropped from memory after this time."""
+SWEEP_SECONDS = 60.0
 UNFOLLOW_SECONDS = 600.0
 CATCH_UP_SECONDS = 10.0
 APPLIED_TIMEOUT_SECONDS = 1.0
@@ -81,8 +77,8 @@ class Realtime:
         self._used: dict[RealmId, float] = {}
         self._adopted: dict[RealmId, list[QueueId]] = {}
         """Loaded queues that are announced in the next iteration of the loop."""
-        self._touched_at = clock.monotonic()
         self._guard = ClockGuard(database, self._followers)
+        self._sweeper = QueueSweeper(database, self._followers, clock)
         self._adopting: set[asyncio.Task[None]] = set()
 
     def connect(self, bus: EventBus) -> None:
@@ -404,55 +400,18 @@ class Realtime:
                 self._bus.publish_ephemeral(realm_id, body)
 
     async def _clean_up(self) -> None:
-        """Once a minute, update the rows of live queues, drop idle ones and delete expired rows."""
+        """Once a minute, sweep the queues, and stop following realms that are not used."""
         while True:
-            await asyncio.sleep(TOUCH_SECONDS * random.uniform(0.9, 1.1))  # noqa: S311
-            try:
-                await self._touch_queues()
-            except RETRYABLE_ERRORS as error:
-                logger.warning("realtime.queue_touch_failed", error=str(error))
-            await self._drop_idle()
+            await asyncio.sleep(SWEEP_SECONDS * random.uniform(0.9, 1.1))  # noqa: S311
+            await self._sweeper.sweep()
+            self._unfollow_unused()
 
-    async def _touch_queues(self) -> None:
-        """Update the rows of queues that were polled since the last time.
-
-        Queues dropped since then are polled in another process, or were idle for longer.
-        """
-        since, now = self._touched_at, self.clock.monotonic()
-        queues = self._all_queues()
-        while portion := list(islice(queues, QUEUES_PER_STEP)):
-            # In the same order in all processes, against deadlocks.
-            seen = sorted(
-                (follower.realm_id, queue.queue_id)
-                for follower, queue in portion
-                if queue.waiter is not None or queue.idle_since >= since
-            )
-            if seen:
-                async with self.database.connection() as connection:
-                    await event_queues.touch(connection, [r for r, _ in seen], [q for _, q in seen])
-        async with self.database.connection() as connection:
-            await event_queues.delete_expired(connection)
-        self._touched_at = now
-
-    def _all_queues(self) -> Iterator[tuple[RealmFollower, EventQueue]]:
-        """The queues of all realms, which may change during the iteration."""
-        for follower in list(self._followers.values()):
-            for queue in list(follower.queues.values()):
-                yield follower, queue
-
-    async def _drop_idle(self) -> None:
+    def _unfollow_unused(self) -> None:
         now = self.clock.monotonic()
-        queues = self._all_queues()
-        while portion := list(islice(queues, QUEUES_PER_STEP)):
-            for follower, queue in portion:
-                is_idle = queue.waiter is None and now - queue.idle_since > IDLE_QUEUE_SECONDS
-                if is_idle and follower.queues.get(queue.queue_id) is queue:
-                    follower.drop_queue(queue)
-            await asyncio.sleep(0)  # let other tasks run
         for realm_id, follower in list(self._followers.items()):
             follower.log_pages.clear()
             if not follower.queues and now - self._used[realm_id] > UNFOLLOW_SECONDS:
-                del self._followers[realm_id]
+                del self._followers[realm_id], self._used[realm_id]
                 self._rows.pop(realm_id, None)
                 if self._bus is not None:
                     self._bus.unfollow(realm_id)

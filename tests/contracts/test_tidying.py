@@ -7,8 +7,9 @@ import pytest
 import pytest_asyncio
 
 from server.realm_cache import RealmCaches
-from server.realtime import queues
-from server.realtime.queues import IDLE_QUEUE_SECONDS, Realtime
+from server.realtime import queue_sweeper
+from server.realtime.queue_sweeper import IDLE_QUEUE_SECONDS
+from server.realtime.queues import Realtime
 from storage import event_queues
 from storage.database import Database
 from storage.ids import QueueId
@@ -29,7 +30,7 @@ def clock() -> StoppedClock:
 @pytest_asyncio.fixture
 async def realtime(database: Database, make: Make, clock: StoppedClock, monkeypatch) -> Realtime:
     """With so many queues, which were last polled now, and an hour ago as far as is noted."""
-    monkeypatch.setattr(queues, "QUEUES_PER_STEP", AT_ONCE)
+    monkeypatch.setattr(queue_sweeper, "QUEUES_PER_STEP", AT_ONCE)
     realtime = Realtime(database, RealmCaches(database, clock), clock)
     user = await make.user()
     for number in range(QUEUES):
@@ -57,7 +58,7 @@ async def test_all_that_live_are_noted_some_at_a_time(realtime, make: Make, monk
         return await touch(connection, realm_ids, queue_ids)
 
     monkeypatch.setattr(event_queues, "touch", count)
-    await realtime._touch_queues()
+    await realtime._sweeper.touch()
     assert noted == [10, 10, 5]
     seen = await make.connection.value(
         "SELECT count(*) FROM event_queues"
@@ -71,5 +72,5 @@ async def test_unpolled_queues_go_and_others_stay(realtime, make: Make, clock):
     follower = await realtime.follower(make.realm_id)
     clock.advance(timedelta(seconds=IDLE_QUEUE_SECONDS + 1))
     follower.queues["3"].idle_since = clock.monotonic()
-    await realtime._drop_idle()
+    await realtime._sweeper.drop_idle()
     assert list(follower.queues) == ["3"]
