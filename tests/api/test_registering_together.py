@@ -47,6 +47,20 @@ def batches(monkeypatch):
     return sizes
 
 
+@pytest.fixture
+def asking_for(monkeypatch):
+    """A registration that asks for the one section that there is: what `fetch_many` reads."""
+
+    def asking_for(fetch_many):
+        async def fetch(snapshot):
+            return (await fetch_many([snapshot]))[0]
+
+        monkeypatch.setattr(register, "SECTIONS", (StateSection("own", fetch, (), fetch_many),))
+        return replace(NOTHING, fetch_types=frozenset({"own"}))
+
+    return asking_for
+
+
 @pytest_asyncio.fixture
 async def begin_as(server):
     """Begin to register a queue, together with all that begin in the same moment."""
@@ -155,7 +169,7 @@ async def test_who_is_deactivated_is_refused_and_others_are_not(make, begin, bat
     assert await queues_of(make, gone, staying) == [registered.queue_id]
 
 
-async def test_a_failure_of_one_is_not_that_of_others(make, begin, batches, monkeypatch):
+async def test_a_failure_of_one_is_not_that_of_others(make, begin, batches, asking_for):
     unlucky, lucky = await make.users(2)
 
     async def fail(snapshots):
@@ -163,12 +177,7 @@ async def test_a_failure_of_one_is_not_that_of_others(make, begin, batches, monk
             raise ValueError("unlucky")
         return [{} for _ in snapshots]
 
-    async def fail_alone(snapshot):
-        return (await fail([snapshot]))[0]
-
-    sections = (StateSection("failing", fail_alone, (), fail),)
-    monkeypatch.setattr(register, "SECTIONS", sections)
-    failing = replace(NOTHING, fetch_types=frozenset({"failing"}))
+    failing = asking_for(fail)
     begun = [begin(unlucky, registration=failing), begin(lucky, registration=failing)]
     outcomes: Any = await asyncio.gather(*begun, return_exceptions=True)
     failed, registered = outcomes
@@ -177,7 +186,7 @@ async def test_a_failure_of_one_is_not_that_of_others(make, begin, batches, monk
     assert await queues_of(make, unlucky, lucky) == [registered.queue_id]
 
 
-async def test_a_queue_that_is_lost_meanwhile_is_not_handed_out(make, begin, batches, monkeypatch):
+async def test_a_queue_that_is_lost_meanwhile_is_not_handed_out(make, begin, batches, asking_for):
     """As by a crash of the database, which loses commits that are not waited for."""
     unlucky, lucky = await make.users(2)
 
@@ -187,12 +196,7 @@ async def test_a_queue_that_is_lost_meanwhile_is_not_handed_out(make, begin, bat
         )
         return [{} for _ in snapshots]
 
-    async def lose_alone(snapshot):
-        return (await lose_a_queue([snapshot]))[0]
-
-    sections = (StateSection("losing", lose_alone, (), lose_a_queue),)
-    monkeypatch.setattr(register, "SECTIONS", sections)
-    losing = replace(NOTHING, fetch_types=frozenset({"losing"}))
+    losing = asking_for(lose_a_queue)
     begun = [begin(unlucky, registration=losing), begin(lucky, registration=losing)]
     outcomes: Any = await asyncio.gather(*begun, return_exceptions=True)
     refused, registered = outcomes
