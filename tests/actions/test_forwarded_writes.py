@@ -71,6 +71,14 @@ class ServerProcess:
     def writer(self) -> realm_writer.RealmWriter:
         return self.writers.of(self._realm_id)
 
+    def give_up(self) -> bool:
+        """Have the time be over for all that was forwarded."""
+        now = asyncio.get_running_loop().time()
+        for waiting in self.forwarder._waiting.values():
+            self.forwarder._avoid(waiting.number, now, has_left=False)
+            waiting.answer.set_exception(forwarding.SiblingLostError("it is lost"))
+        return True
+
     def has_rivals(self) -> None:
         """Have this process know that others write to the realm at the same time."""
         self.writer.contention.has_rivals = True
@@ -223,12 +231,12 @@ async def test_what_a_frozen_process_did_not_write_it_never_writes(place: Writte
     assert await place.log_is_dense()
 
 
-@pytest.mark.usefixtures("impatient")
 async def test_a_write_whose_results_are_lost_is_found_in_the_log(
     place: WrittenTopic, monkeypatch: pytest.MonkeyPatch
 ):
     other = await place.forwarding()
-    monkeypatch.setattr(place.processes[0].channels, "send", lambda *_: True)
+    monkeypatch.setattr(forwarding, "AVOIDED_SECONDS", 1000.0)
+    monkeypatch.setattr(place.processes[0].channels, "send", lambda *_: other.give_up())
     async with asyncio.timeout(WITHIN_SECONDS):
         said = await other.say(place.actors[0], place.draft_of("say 1"))
     assert [number for number, _ in await place.contents()][1:] == [said]
@@ -236,13 +244,13 @@ async def test_a_write_whose_results_are_lost_is_found_in_the_log(
     assert place.processes[0].writer.commits == 1
 
 
-@pytest.mark.usefixtures("impatient")
 async def test_lost_results_are_found_whatever_is_written_meanwhile(
     place: WrittenTopic, monkeypatch: pytest.MonkeyPatch
 ):
     """The search in the log begins below them, though later writes are known."""
     other = await place.forwarding()
-    monkeypatch.setattr(place.processes[0].channels, "send", lambda *_: True)
+    monkeypatch.setattr(forwarding, "AVOIDED_SECONDS", 1000.0)
+    monkeypatch.setattr(place.processes[0].channels, "send", lambda *_: other.give_up())
     searches, goes_on = asyncio.Event(), asyncio.Event()
     end_backends = clock.end_backends
 
@@ -379,7 +387,7 @@ async def test_whatever_becomes_of_processes_each_write_happens_once(
     place: WrittenTopic, seed: int, monkeypatch: pytest.MonkeyPatch
 ):
     """Processes are frozen, resumed and gone, and lose what they send, while all write."""
-    monkeypatch.setattr(contention, "WINDOW_SECONDS", float("inf"))
+    monkeypatch.setattr(contention.Contention, "note", lambda *_: None)
     monkeypatch.setattr(forwarding, "MOST_TAKING_TURNS", 1)
     chance = random.Random(seed)
     accepted: dict[int, str] = {}
